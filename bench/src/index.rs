@@ -1,0 +1,2 @@
+//! Index benchmark.
+fn main() {}

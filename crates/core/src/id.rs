@@ -1,0 +1,137 @@
+//! Names that clients choose: valid once constructed.
+
+use std::{borrow::Borrow, fmt, ops::Deref};
+
+use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{BOARD_ID_BYTES, EVENT_ID_BYTES, PLAYER_ID_BYTES};
+
+/// Why a text cannot be an id. The message tells the client what to send instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidId {
+    /// Not a player id.
+    #[error(
+        "a user_id is 1 to {PLAYER_ID_BYTES} bytes of printable UTF-8 without '/', ',' or control characters, \
+         and not '.' or '..'"
+    )]
+    Player,
+    /// Not an event id.
+    #[error("an event_id is 1 to {EVENT_ID_BYTES} bytes of UTF-8 without control characters")]
+    Event,
+    /// Not a board id.
+    #[error("a board id matches [a-z0-9][a-z0-9_-]{{0,63}}")]
+    Board,
+}
+
+/// Declares a text type that is checked on construction and on deserialisation. Ids up to 24 bytes are held without an
+/// allocation, which covers what most games use.
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident, $invalid:expr, $check:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(CompactString);
+
+        impl $name {
+            /// The id, if the text is one.
+            pub fn new(text: &str) -> Result<Self, InvalidId> {
+                let check: fn(&str) -> bool = $check;
+                if check(text) { Ok(Self(text.into())) } else { Err($invalid) }
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl Deref for $name {
+            type Target = str;
+            fn deref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = InvalidId;
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                Self::new(text)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = CompactString::deserialize(deserializer)?;
+                Self::new(&text).map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+text_id!(
+    /// A player. Compared bytewise; numeric ids are sent as text.
+    PlayerId,
+    InvalidId::Player,
+    |text| {
+        (1..=PLAYER_ID_BYTES).contains(&text.len())
+            && !text.chars().any(|c| c == '/' || c == ',' || c.is_control())
+            && text != "."
+            && text != ".."
+    }
+);
+
+text_id!(
+    /// What makes a submission count once.
+    EventId,
+    InvalidId::Event,
+    |text| (1..=EVENT_ID_BYTES).contains(&text.len()) && !text.chars().any(char::is_control)
+);
+
+text_id!(
+    /// A board.
+    BoardId,
+    InvalidId::Board,
+    |text| {
+        let word = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+        (1..=BOARD_ID_BYTES).contains(&text.len())
+            && word(text.as_bytes()[0])
+            && text.bytes().all(|b| word(b) || b == b'_' || b == b'-')
+    }
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_player_id_is_printable_and_safe_in_a_path() {
+        for good in ["a", "1001", "5f9d88b9c3b4e2a1d0f6a7b8", "플레이어", "a b", "..."] {
+            assert_eq!(PlayerId::new(good).map(|id| id.to_string()), Ok(good.to_owned()));
+        }
+        let long = "x".repeat(129);
+        for bad in ["", ".", "..", "a/b", "a,b", "a\nb", "a\u{0}b", "a\u{85}b", long.as_str()] {
+            assert_eq!(PlayerId::new(bad), Err(InvalidId::Player), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_board_id_is_a_lower_case_word() {
+        assert!(BoardId::new("weekly-2_x").is_ok());
+        for bad in ["", "-a", "_a", "A", "a b", "ä", &"x".repeat(65)] {
+            assert_eq!(BoardId::new(bad), Err(InvalidId::Board), "{bad:?}");
+        }
+    }
+}
