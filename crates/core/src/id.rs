@@ -5,7 +5,7 @@ use std::{borrow::Borrow, fmt, ops::Deref};
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{BOARD_ID_BYTES, EVENT_ID_BYTES, PLAYER_ID_BYTES};
+use crate::limits::{BOARD_ID_BYTES, EVENT_ID_BYTES, NAME_BYTES, PLAYER_ID_BYTES};
 
 /// Why a text cannot be an id. The message tells the client what to send instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +22,12 @@ pub enum InvalidId {
     /// Not a board id.
     #[error("a board id matches [a-z0-9][a-z0-9_-]{{0,63}}")]
     Board,
+    /// Not a display name.
+    #[error("a name is 1 to {NAME_BYTES} bytes of UTF-8 without control characters")]
+    Name,
+    /// Not the name of a key.
+    #[error("a key's name matches [A-Za-z0-9][A-Za-z0-9_.-]{{0,63}}")]
+    Key,
 }
 
 /// Declares a text type that is checked on construction and on deserialisation. Ids up to 24 bytes are held without an
@@ -109,6 +115,24 @@ text_id!(
         (1..=BOARD_ID_BYTES).contains(&text.len())
             && word(text.as_bytes()[0])
             && text.bytes().all(|b| word(b) || b == b'_' || b == b'-')
+    }
+);
+
+text_id!(
+    /// A player's display name.
+    Name,
+    InvalidId::Name,
+    |text| (1..=NAME_BYTES).contains(&text.len()) && !text.chars().any(char::is_control)
+);
+
+text_id!(
+    /// The name under which an access key is listed and deleted.
+    KeyName,
+    InvalidId::Key,
+    |text| {
+        (1..=BOARD_ID_BYTES).contains(&text.len())
+            && text.as_bytes()[0].is_ascii_alphanumeric()
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b))
     }
 );
 

@@ -33,3 +33,7 @@ pub const BATCH_ROWS: usize = 10_000;
 pub const IDS_PER_CALL: usize = 1000;
 /// The longest grace a board may give.
 pub const MAX_GRACE: Millis = Millis(31 * 24 * 3_600_000);
+/// Partitions of one board: more would make a scatter-gather read slower than the load it spreads.
+pub const PARTITIONS: usize = 1024;
+/// Official ranks of a snapshot, one page of rows.
+pub const OFFICIAL_RANKS: u32 = 1000;

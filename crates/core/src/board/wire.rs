@@ -1,0 +1,269 @@
+//! The definition as JSON has it, and the checks that turn it into a board.
+
+use std::{fmt, marker::PhantomData, sync::Arc};
+
+use jiff::tz::TimeZone;
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{MapAccess, Visitor, value::MapAccessDeserializer},
+};
+
+use super::{
+    Board, Definition, InvalidBoard, OncePer, Partitions, Rule, Schedule, Snapshots, Ties,
+    TimeOfDay, Weekday,
+};
+use crate::{
+    limits::{MAX_GRACE, OFFICIAL_RANKS, PARTITIONS, TITLE_BYTES},
+    score::Score,
+    sort_key::Order,
+    span::{Keep, Span},
+};
+
+/// The definition as clients and disks have it. All fields are always written, and in this order.
+#[derive(Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Wire {
+    title: String,
+    rule: Rule,
+    order: Order,
+    ties: Ties,
+    season: String,
+    week_starts: Weekday,
+    time_zone: String,
+    grace: String,
+    keep: String,
+    goal: Option<Score>,
+    once_per: Option<OncePer>,
+    min_points: Option<Score>,
+    max_points: Option<Score>,
+    snapshots: Option<Object<WireSnapshots>>,
+    partitions: Object<WirePartitions>,
+}
+
+impl Default for Wire {
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            rule: Rule::default(),
+            order: Order::default(),
+            ties: Ties::default(),
+            season: "monthly".into(),
+            week_starts: Weekday::default(),
+            time_zone: "UTC".into(),
+            grace: "5 minutes".into(),
+            keep: "24 months".into(),
+            goal: None,
+            once_per: None,
+            min_points: None,
+            max_points: None,
+            snapshots: None,
+            partitions: Object(WirePartitions::Hash { count: 1 }),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct WireSnapshots {
+    every: Every,
+    at: String,
+    official: u32,
+    keep: String,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Every {
+    #[default]
+    Day,
+}
+
+impl Default for WireSnapshots {
+    fn default() -> Self {
+        Self { every: Every::Day, at: "00:00".into(), official: 100, keep: "90 days".into() }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "lowercase", deny_unknown_fields)]
+enum WirePartitions {
+    Hash {
+        #[serde(default = "one")]
+        count: u32,
+    },
+    Score {
+        bounds: Vec<Score>,
+    },
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// What is written as a JSON object and nothing else. Without it an array would do too, its elements taken as the fields
+/// in their order, and `[]` would be a definition.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(super) struct Object<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = T;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map))
+            }
+        }
+
+        deserializer.deserialize_map(Fields(PhantomData)).map(Self)
+    }
+}
+
+impl TryFrom<Wire> for Board {
+    type Error = InvalidBoard;
+
+    fn try_from(wire: Wire) -> Result<Self, InvalidBoard> {
+        if wire.title.len() > TITLE_BYTES {
+            return Err(InvalidBoard::Title);
+        }
+        if let (Some(min), Some(max)) = (wire.min_points, wire.max_points)
+            && min > max
+        {
+            return Err(InvalidBoard::Points);
+        }
+        Ok(Self(Arc::new(Definition {
+            title: wire.title,
+            rule: wire.rule,
+            order: wire.order,
+            ties: wire.ties,
+            season: Schedule::parse(&wire.season)?,
+            week_starts: wire.week_starts,
+            time_zone: zone(&wire.time_zone)?,
+            grace: grace(&wire.grace)?,
+            keep: Keep::parse(&wire.keep).ok_or(InvalidBoard::Keep)?,
+            goal: wire.goal,
+            once_per: wire.once_per,
+            min_points: wire.min_points,
+            max_points: wire.max_points,
+            snapshots: wire.snapshots.map(|Object(wire)| wire.try_into()).transpose()?,
+            partitions: wire.partitions.0.try_into()?,
+        })))
+    }
+}
+
+fn zone(name: &str) -> Result<TimeZone, InvalidBoard> {
+    let unknown = || InvalidBoard::TimeZone(name.to_owned());
+    let zone = TimeZone::get(name).map_err(|_| unknown())?;
+    // `Etc/Unknown` is a name that stands for having none.
+    if zone.is_unknown() || zone.iana_name().is_none() {
+        return Err(unknown());
+    }
+    Ok(zone)
+}
+
+fn grace(text: &str) -> Result<Span, InvalidBoard> {
+    let span = Span::parse(text).ok_or(InvalidBoard::Grace)?;
+    let fits = span.exact().is_some_and(|length| length <= MAX_GRACE);
+    if fits { Ok(span) } else { Err(InvalidBoard::Grace) }
+}
+
+impl TryFrom<WireSnapshots> for Snapshots {
+    type Error = InvalidBoard;
+
+    fn try_from(wire: WireSnapshots) -> Result<Self, InvalidBoard> {
+        let WireSnapshots { every: Every::Day, at, official, keep } = wire;
+        if !(1..=OFFICIAL_RANKS).contains(&official) {
+            return Err(InvalidBoard::SnapshotsOfficial);
+        }
+        Ok(Self {
+            at: TimeOfDay::parse(&at).ok_or(InvalidBoard::SnapshotsAt)?,
+            official,
+            keep: match Keep::parse(&keep) {
+                Some(keep @ (Keep::Forever | Keep::For(_))) => keep,
+                Some(Keep::Seasons(_)) | None => return Err(InvalidBoard::SnapshotsKeep),
+            },
+        })
+    }
+}
+
+impl TryFrom<WirePartitions> for Partitions {
+    type Error = InvalidBoard;
+
+    fn try_from(wire: WirePartitions) -> Result<Self, InvalidBoard> {
+        match wire {
+            WirePartitions::Hash { count } => match u16::try_from(count) {
+                Ok(count) if (1..=PARTITIONS).contains(&count.into()) => Ok(Self::Hash { count }),
+                _ => Err(InvalidBoard::PartitionsCount),
+            },
+            WirePartitions::Score { bounds } => {
+                let increasing = bounds.is_sorted_by(|a, b| a < b);
+                if increasing && (1..PARTITIONS).contains(&bounds.len()) {
+                    Ok(Self::Score { bounds: bounds.into() })
+                } else {
+                    Err(InvalidBoard::PartitionsBounds)
+                }
+            }
+        }
+    }
+}
+
+impl From<&Board> for Wire {
+    fn from(board: &Board) -> Self {
+        let definition = &*board.0;
+        Self {
+            title: definition.title.clone(),
+            rule: definition.rule,
+            order: definition.order,
+            ties: definition.ties,
+            season: definition.season.to_string(),
+            week_starts: definition.week_starts,
+            time_zone: board.time_zone().to_owned(),
+            grace: definition.grace.to_string(),
+            keep: definition.keep.to_string(),
+            goal: definition.goal,
+            once_per: definition.once_per,
+            min_points: definition.min_points,
+            max_points: definition.max_points,
+            snapshots: definition.snapshots.map(|snapshots| {
+                Object(WireSnapshots {
+                    every: Every::Day,
+                    at: snapshots.at.to_string(),
+                    official: snapshots.official,
+                    keep: snapshots.keep.to_string(),
+                })
+            }),
+            partitions: Object(match &definition.partitions {
+                Partitions::Hash { count } => WirePartitions::Hash { count: (*count).into() },
+                Partitions::Score { bounds } => WirePartitions::Score { bounds: bounds.to_vec() },
+            }),
+        }
+    }
+}
+
+impl Serialize for Board {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            Wire::from(self).serialize(serializer)
+        } else {
+            serializer.serialize_str(&self.to_json())
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Board {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let board = if deserializer.is_human_readable() {
+            Object::<Wire>::deserialize(deserializer)?.0.try_into()
+        } else {
+            Self::from_json(&String::deserialize(deserializer)?)
+        };
+        board.map_err(serde::de::Error::custom)
+    }
+}
