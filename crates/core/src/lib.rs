@@ -1,13 +1,14 @@
 //! The rules of a leaderboard, and nothing else.
 //!
 //! Everything that can be wrong about ranking is in this crate and can be tested in microseconds: types that are
-//! valid once constructed, `decide`, seasons and time zones, the total order as one [`SortKey`], and the
+//! valid once constructed, [`decide`](rule::decide), seasons and time zones, the total order as one [`SortKey`], and the
 //! rank index. There is no I/O, no async and no clock here; the time is always an argument.
 
 pub mod board;
 pub mod id;
 pub mod limits;
 pub mod player;
+pub mod rule;
 pub mod score;
 pub mod season;
 pub mod sort_key;
