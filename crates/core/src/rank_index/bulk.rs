@@ -1,0 +1,223 @@
+//! Loading a standing that is in order already, as a checkpoint is: leaves are built full, one after another.
+
+use super::draft::Draft;
+use super::leaf::{HEADER, numbers, width};
+use super::locator::Locator;
+use super::node::{Child, Node, number_of};
+use super::packed::{Buffer, Form, Packed};
+use super::tree::{Limits, NONE, Tree};
+use super::{RankIndex, Record, hashes_in};
+use crate::SortKey;
+
+/// Why rows cannot be loaded as they come. The row counts from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// A row does not sort after the one before it.
+    #[error("row {row} does not sort after the row before it")]
+    OutOfOrder {
+        /// Which row.
+        row: u64,
+    },
+    /// A player came twice.
+    #[error("a player among the rows up to {row} comes twice")]
+    Duplicate {
+        /// The row at which it was noticed, which may be some hundred rows later.
+        row: u64,
+    },
+}
+
+/// Players whose slots in the locator are being fetched.
+const PENDING: usize = 256;
+/// Leaves and nodes are left with room for the first changes after the load.
+const FILL: (usize, usize) = (15, 16);
+
+impl RankIndex {
+    /// An index of rows in ascending order of (key, id bytes). `expected` players are prepared for; more or fewer may come.
+    pub fn from_sorted<I: AsRef<str>>(
+        rows: impl IntoIterator<Item = (I, Record)>,
+        expected: usize,
+    ) -> Result<Self, LoadError> {
+        Self::from_sorted_with(Limits::REAL, rows, expected)
+    }
+
+    pub(super) fn from_sorted_with<I: AsRef<str>>(
+        limits: Limits,
+        rows: impl IntoIterator<Item = (I, Record)>,
+        expected: usize,
+    ) -> Result<Self, LoadError> {
+        let mut loader = Loader {
+            tree: Tree::new(limits),
+            locator: Locator::with_capacity(expected),
+            draft: Draft::default(),
+            extent: Extent::EMPTY,
+            children: Vec::new(),
+            pending: Vec::new(),
+            rows: 0,
+        };
+        let mut total = 0;
+        let mut buffer = Buffer::new();
+        for (id, record) in rows {
+            total += i128::from(record.key.folded);
+            loader.push(Packed::new(id.as_ref(), &mut buffer), record)?;
+        }
+        loader.flush();
+        loader.settle(0)?;
+        let Loader { mut tree, locator, children, .. } = loader;
+        tree.build(children);
+        Ok(Self { tree, locator, total })
+    }
+}
+
+struct Loader {
+    tree: Tree,
+    locator: Locator,
+    draft: Draft,
+    extent: Extent,
+    /// The leaves so far, for the nodes above.
+    children: Vec<Child>,
+    /// Players in leaves but not yet in the locator, in order.
+    pending: Vec<Pending>,
+    rows: u64,
+}
+
+struct Pending {
+    hash: u64,
+    leaf: u32,
+    row: usize,
+}
+
+impl Loader {
+    fn push(&mut self, id: Packed<'_>, record: Record) -> Result<(), LoadError> {
+        if let Some((key, last)) = self.last()
+            && key.cmp(&record.key).then_with(|| last.cmp_text(id)).is_ge()
+        {
+            return Err(LoadError::OutOfOrder { row: self.rows });
+        }
+        let extent = self.extent.with(id, record);
+        let Limits { leaf_bytes, leaf_rows, .. } = self.tree.limits;
+        if extent.rows > 1
+            && (extent.rows > leaf_rows || extent.size() > leaf_bytes * FILL.0 / FILL.1)
+        {
+            self.flush();
+            self.settle(PENDING)?;
+            self.extent = Extent::EMPTY.with(id, record);
+        } else {
+            self.extent = extent;
+        }
+        self.draft.insert(self.draft.len(), id, record);
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn last(&self) -> Option<(SortKey, Packed<'_>)> {
+        if let Some(last) = self.draft.len().checked_sub(1) {
+            return Some((self.draft.key(last), self.draft.id(last)));
+        }
+        None
+    }
+
+    /// Makes a leaf of the draft.
+    fn flush(&mut self) {
+        let rows = self.draft.len();
+        if rows == 0 {
+            return;
+        }
+        let leaf = self.tree.new_leaf(&self.draft, 0, rows, NONE);
+        let count = u32::try_from(rows).expect("a leaf is small");
+        self.children.push(Child { number: leaf, count, key: number_of(self.draft.key(0)) });
+        for row in 0..rows {
+            let hash = self.draft.id(row).hash();
+            self.locator.prefetch(hash);
+            self.pending.push(Pending { hash, leaf, row });
+        }
+        self.draft.clear();
+    }
+
+    /// Tells the locator of all but so many of the players that wait.
+    fn settle(&mut self, keep: usize) -> Result<(), LoadError> {
+        let Self { tree, locator, pending, .. } = self;
+        let ready = pending.len().saturating_sub(keep);
+        for Pending { hash, leaf, row } in pending.drain(..ready) {
+            let id = tree.leaf(leaf).id(row);
+            let twin = locator.find(hash, |other| {
+                let twin = tree.leaf(other).row_of(id)?;
+                (other != leaf || twin != row).then_some(())
+            });
+            if twin.is_some() {
+                return Err(LoadError::Duplicate { row: self.rows });
+            }
+            // The rows from this one on are in leaves but not in the locator.
+            locator.reserve(|leaves, out| {
+                let known = leaves.partition_point(|&known| known < leaf);
+                hashes_in(tree, &leaves[..known], out);
+                if leaves.len() > known {
+                    out.extend(tree.leaf(leaf).ids().take(row).map(|id| (id.hash(), leaf)));
+                }
+            });
+            locator.insert(hash, leaf);
+        }
+        Ok(())
+    }
+}
+
+impl Tree {
+    /// Builds the nodes above leaves in order, level by level.
+    fn build(&mut self, mut children: Vec<Child>) {
+        let mut level = 0;
+        while children.len() > 1 {
+            level += 1;
+            let per_node = (self.limits.fanout * FILL.0 / FILL.1).max(2);
+            let mut above = Vec::with_capacity(children.len().div_ceil(per_node));
+            for group in children.chunks(per_node) {
+                let mut node = Node::new(level, NONE);
+                for (index, &child) in group.iter().enumerate() {
+                    node.insert(index, child);
+                }
+                let number = self.new_node(&node);
+                for child in group {
+                    self.set_parent(child.number, level - 1, number);
+                }
+                above.push(Child { number, count: node.count(), key: node.keys[0] });
+            }
+            children = above;
+        }
+        self.root = children.first().map_or(NONE, |child| child.number);
+        self.height = level;
+    }
+}
+
+/// What the rows of a draft need, kept up with each row.
+#[derive(Clone, Copy)]
+struct Extent {
+    rows: usize,
+    id_bytes: usize,
+    form: Option<Form>,
+    low: [i64; 3],
+    high: [i64; 3],
+}
+
+impl Extent {
+    const EMPTY: Self =
+        Self { rows: 0, id_bytes: 0, form: None, low: [i64::MAX; 3], high: [i64::MIN; 3] };
+
+    fn with(mut self, id: Packed<'_>, record: Record) -> Self {
+        if self.rows == 0 {
+            self.form = Some(id.form);
+        }
+        self.form = self.form.filter(|form| *form == id.form);
+        self.rows += 1;
+        self.id_bytes += id.bytes.len();
+        for (column, number) in numbers(record).into_iter().enumerate() {
+            self.low[column] = self.low[column].min(number);
+            self.high[column] = self.high[column].max(number);
+        }
+        self
+    }
+
+    fn size(&self) -> usize {
+        let widths = self.low.iter().zip(&self.high);
+        let widths = widths.map(|(low, high)| width(high.wrapping_sub(*low).cast_unsigned()));
+        let form = usize::from(self.form.is_none());
+        HEADER + self.id_bytes + self.rows * (widths.sum::<usize>() + form)
+    }
+}

@@ -1,0 +1,460 @@
+//! From a player's hash to the leaf that holds it, in 5 bytes.
+//!
+//! The leaf holds the id, so this table does not: a slot is 16 bits of the hash and the number of a leaf, and a lookup
+//! yields candidates that the caller confirms in the leaf (one in twenty is a false one). Two consequences carry the design:
+//! - Two ids with the same 16 bits in the same shard have the same two buckets. If they are also in the same leaf their slots
+//!   are equal, and it does not matter which of the two is changed. The table is a multiset of (hash bits, leaf).
+//! - A slot knows both its buckets, so full buckets make room by moving slots (cuckoo hashing) without looking at any id.
+//!   With 12 slots in a bucket, one cache line, shards run at 91 to 97 percent.
+//!
+//! The table grows without ever doubling at once. Shards are split one at a time as the table grows (linear hashing: the low
+//! bits of the hash choose the shard), and each shard has just the buckets it needs. Only a split has to know more of
+//! a hash than the slot holds, and asks the leaves: some 3,000 of them, half a millisecond, once per 1,536 new players.
+
+use super::heap::{Address, Heap, grow_gently};
+use super::mem::{LINE, prefetch};
+
+/// Slots in a bucket: 12 times 2 bytes of hash and 3 bytes of leaf, after 4 bytes that in a shard's first bucket hold the
+/// number of the shard (see [`Heap`]).
+const SLOTS: usize = 12;
+const HASHES: usize = 4;
+const LEAVES: usize = HASHES + 2 * SLOTS;
+/// Players per shard on average; a shard that waits for its split has up to twice as many. More would make the 16 bits
+/// of hash ambiguous too often, fewer would make the list of shards fall out of the cache.
+const PER_SHARD: usize = 1536;
+/// Moves before a bucket is given up as full.
+const KICKS: u32 = 200;
+/// Leaf numbers have 24 bits, and 0 marks an empty slot.
+pub(super) const MAX_LEAVES: usize = (1 << 24) - 1;
+
+pub(super) struct Locator {
+    shards: Vec<Shard>,
+    buckets: Heap,
+    len: usize,
+    /// Slots for which there was no room in any reasonable number of buckets, which takes more than 24 ids with equal hash
+    /// bits: none, unless someone crafts ids. Slow but right.
+    strays: Vec<Stray>,
+}
+
+#[derive(Clone, Copy)]
+struct Shard {
+    at: Address,
+    buckets: u32,
+    len: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Slot {
+    bits: u16,
+    leaf: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stray {
+    shard: u32,
+    slot: Slot,
+}
+
+/// The two buckets of a slot.
+#[inline]
+fn buckets_of(bits: u16, buckets: u32) -> [usize; 2] {
+    let second = bits.wrapping_mul(0x9e3b).wrapping_add(0x7f4a);
+    [bits, second].map(|bits| ((u32::from(bits) * buckets) >> 16) as usize)
+}
+
+#[inline]
+fn bits_of(hash: u64) -> u16 {
+    (hash >> 48) as u16
+}
+
+/// A bit for each slot with these bits, occupied or not.
+#[inline]
+fn matching(bucket: &[u8], bits: u16) -> u32 {
+    let bits = bits.to_le_bytes();
+    let hashes = bucket[HASHES..LEAVES].as_chunks::<2>().0;
+    hashes.iter().enumerate().fold(0, |mask, (slot, &held)| mask | u32::from(held == bits) << slot)
+}
+
+#[inline]
+fn leaf_in(bucket: &[u8], slot: usize) -> Option<u32> {
+    let at = LEAVES + 3 * slot;
+    let leaf = u32::from_le_bytes([bucket[at], bucket[at + 1], bucket[at + 2], 0]);
+    leaf.checked_sub(1)
+}
+
+fn write(bucket: &mut [u8], slot: usize, content: Option<Slot>) {
+    let Slot { bits, leaf } = content.unwrap_or(Slot { bits: 0, leaf: u32::MAX });
+    bucket[HASHES + 2 * slot..][..2].copy_from_slice(&bits.to_le_bytes());
+    bucket[LEAVES + 3 * slot..][..3].copy_from_slice(&leaf.wrapping_add(1).to_le_bytes()[..3]);
+}
+
+fn read(bucket: &[u8], slot: usize) -> Option<Slot> {
+    let leaf = leaf_in(bucket, slot)?;
+    let at = HASHES + 2 * slot;
+    Some(Slot { bits: u16::from_le_bytes([bucket[at], bucket[at + 1]]), leaf })
+}
+
+impl Locator {
+    pub(super) const fn new() -> Self {
+        Self { shards: Vec::new(), buckets: Heap::new(), len: 0, strays: Vec::new() }
+    }
+
+    /// With as many shards as so many players need, so that none is split while they are loaded.
+    pub(super) fn with_capacity(players: usize) -> Self {
+        let mut new = Self::new();
+        let shards = players.div_ceil(PER_SHARD);
+        if shards > 1 {
+            new.shards.reserve_exact(shards);
+            // Of the shards of a level that is not complete, some are split already and half the size.
+            let level = 1_usize << shards.ilog2();
+            for number in 0..shards {
+                let split = number >= level || number < shards - level;
+                new.add_shard(players / level / if split { 2 } else { 1 });
+            }
+        }
+        new
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Calls `confirm` with each leaf that may hold the player until it returns something.
+    #[inline]
+    pub(super) fn find<R>(
+        &self,
+        hash: u64,
+        mut confirm: impl FnMut(u32) -> Option<R>,
+    ) -> Option<R> {
+        let number = self.shard_of(hash)?;
+        let shard = &self.shards[number];
+        let bits = bits_of(hash);
+        let memory = self.buckets.block(shard.at);
+        for bucket in buckets_of(bits, shard.buckets) {
+            let bucket = &memory[bucket * LINE..][..LINE];
+            let mut mask = matching(bucket, bits);
+            while mask != 0 {
+                let found = leaf_in(bucket, mask.trailing_zeros() as usize).and_then(&mut confirm);
+                if found.is_some() {
+                    return found;
+                }
+                mask &= mask - 1;
+            }
+        }
+        let mut strays = self.strays.iter();
+        strays.find_map(|stray| {
+            (stray.shard as usize == number && stray.slot.bits == bits)
+                .then(|| confirm(stray.slot.leaf))
+                .flatten()
+        })
+    }
+
+    /// Asks for both buckets that may hold the player.
+    #[inline]
+    pub(super) fn prefetch(&self, hash: u64) {
+        if let Some(number) = self.shard_of(hash) {
+            let shard = &self.shards[number];
+            let memory = self.buckets.block(shard.at);
+            for bucket in buckets_of(bits_of(hash), shard.buckets) {
+                prefetch(&memory[bucket * LINE]);
+            }
+        }
+    }
+
+    /// Makes sure that one more player finds its shard small enough. Called before the tree changes: a split asks the leaves, by
+    /// `hashes_in`, for the hashes of their players, and these must be just the players in the table.
+    pub(super) fn reserve(&mut self, hashes_in: impl Fn(&[u32], &mut Vec<(u64, u32)>)) {
+        if self.shards.is_empty() {
+            self.add_shard(1);
+        } else if self.len >= self.shards.len() * PER_SHARD {
+            self.split(hashes_in);
+        }
+    }
+
+    pub(super) fn insert(&mut self, hash: u64, leaf: u32) {
+        let number = self.shard_of(hash).expect("reserved before");
+        self.len += 1;
+        self.add(number, Slot { bits: bits_of(hash), leaf });
+    }
+
+    /// The player went from one leaf to another.
+    pub(super) fn relocate(&mut self, hash: u64, from: u32, to: u32) {
+        self.replace(hash, from, Some(to));
+    }
+
+    pub(super) fn remove(&mut self, hash: u64, leaf: u32) {
+        let number = self.replace(hash, leaf, None);
+        self.len -= 1;
+        let shard = &self.shards[number];
+        if shard.buckets > 2 && (shard.len as usize) * 2 < shard.buckets as usize * SLOTS {
+            let slots = self.slots(number);
+            self.refill(number, &slots);
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.shards.capacity() * size_of::<Shard>()
+            + self.strays.capacity() * size_of::<Stray>()
+            + self.buckets.bytes()
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "only the low bits count")]
+    fn shard_of(&self, hash: u64) -> Option<usize> {
+        let shards = self.shards.len();
+        let level = shards.checked_ilog2()?;
+        let number = hash as usize & ((2 << level) - 1);
+        Some(if number < shards { number } else { number & ((1 << level) - 1) })
+    }
+
+    /// Changes one slot that is equal to this one and returns the shard's number.
+    fn replace(&mut self, hash: u64, leaf: u32, to: Option<u32>) -> usize {
+        let number = self.shard_of(hash).expect("the player is in the table");
+        let shard = &mut self.shards[number];
+        let bits = bits_of(hash);
+        let memory = self.buckets.block_mut(shard.at);
+        for bucket in buckets_of(bits, shard.buckets) {
+            let bucket = &mut memory[bucket * LINE..][..LINE];
+            let mut mask = matching(bucket, bits);
+            while mask != 0 {
+                let slot = mask.trailing_zeros() as usize;
+                if leaf_in(bucket, slot) == Some(leaf) {
+                    write(bucket, slot, to.map(|leaf| Slot { bits, leaf }));
+                    shard.len -= u32::from(to.is_none());
+                    return number;
+                }
+                mask &= mask - 1;
+            }
+        }
+        let stray = Stray { shard: narrow(number), slot: Slot { bits, leaf } };
+        let at = self.strays.iter().position(|held| *held == stray);
+        let at = at.expect("the player is in the table");
+        match to {
+            Some(leaf) => self.strays[at].slot.leaf = leaf,
+            None => drop(self.strays.swap_remove(at)),
+        }
+        number
+    }
+
+    fn add(&mut self, number: usize, slot: Slot) {
+        let shard = &mut self.shards[number];
+        let room = shard.buckets as usize * SLOTS;
+        // Beyond 97 percent the moves to make room get long. A single bucket may fill up: there are none to make.
+        let fits = if shard.buckets == 1 { room } else { room * 97 / 100 };
+        if (shard.len as usize) < fits {
+            let memory = self.buckets.block_mut(shard.at);
+            match place(memory, shard.buckets, slot) {
+                None => shard.len += 1,
+                Some(homeless) => {
+                    let mut slots = self.slots(number);
+                    slots.push(homeless);
+                    self.refill(number, &slots);
+                }
+            }
+        } else {
+            let mut slots = self.slots(number);
+            slots.push(slot);
+            self.refill(number, &slots);
+        }
+    }
+
+    /// All slots of a shard but the strays.
+    fn slots(&self, number: usize) -> Vec<Slot> {
+        let shard = &self.shards[number];
+        let memory = &self.buckets.block(shard.at)[..shard.buckets as usize * LINE];
+        let mut slots = Vec::with_capacity(shard.len as usize + 1);
+        for bucket in memory.chunks_exact(LINE) {
+            slots.extend((0..SLOTS).filter_map(|slot| read(bucket, slot)));
+        }
+        slots
+    }
+
+    /// Gives a shard the buckets that these slots need, and puts them there.
+    fn refill(&mut self, number: usize, slots: &[Slot]) {
+        let mut buckets = buckets_for(slots.len());
+        loop {
+            self.free(number);
+            self.allocate(number, buckets);
+            let memory = self.buckets.block_mut(self.shards[number].at);
+            let mut homeless = Vec::new();
+            for &slot in slots {
+                homeless.extend(place(memory, buckets, slot));
+            }
+            // More buckets cannot part slots with equal bits.
+            let parting_fails = buckets as usize * SLOTS > 3 * slots.len() + 3 * SLOTS;
+            if homeless.is_empty() || parting_fails {
+                self.shards[number].len = narrow(slots.len() - homeless.len());
+                let shard = narrow(number);
+                self.strays.extend(homeless.into_iter().map(|slot| Stray { shard, slot }));
+                return;
+            }
+            buckets += buckets.div_ceil(16);
+        }
+    }
+
+    fn add_shard(&mut self, players: usize) {
+        let number = self.shards.len();
+        grow_gently(&mut self.shards);
+        self.shards.push(Shard { at: Address::default(), buckets: 0, len: 0 });
+        self.allocate(number, buckets_for(players));
+    }
+
+    fn allocate(&mut self, number: usize, buckets: u32) {
+        let at = self.buckets.allocate(buckets as usize * LINE, narrow(number));
+        self.buckets.block_mut(at)[4..].fill(0);
+        self.shards[number] = Shard { at, buckets, len: 0 };
+    }
+
+    fn free(&mut self, number: usize) {
+        if let Some(moved) = self.buckets.free(self.shards[number].at) {
+            self.shards[moved.owner as usize].at = moved.to;
+        }
+    }
+
+    /// Splits the shard whose turn it is.
+    fn split(&mut self, hashes_in: impl Fn(&[u32], &mut Vec<(u64, u32)>)) {
+        let new = self.shards.len();
+        let old = new - (1 << new.ilog2());
+        let mut leaves: Vec<u32> = self.slots(old).iter().map(|slot| slot.leaf).collect();
+        let strays = self.strays.extract_if(.., |stray| stray.shard as usize == old);
+        leaves.extend(strays.map(|stray| stray.slot.leaf));
+        let expected = leaves.len();
+        leaves.sort_unstable();
+        leaves.dedup();
+        let mut hashes = Vec::new();
+        hashes_in(&leaves, &mut hashes);
+        hashes.retain(|(hash, _)| self.shard_of(*hash) == Some(old));
+        assert_eq!(hashes.len(), expected, "the leaves hold what the table says");
+        self.add_shard(1);
+        for number in [old, new] {
+            let slots: Vec<Slot> = hashes
+                .iter()
+                .filter(|(hash, _)| self.shard_of(*hash) == Some(number))
+                .map(|&(hash, leaf)| Slot { bits: bits_of(hash), leaf })
+                .collect();
+            self.refill(number, &slots);
+        }
+    }
+
+    /// Every slot is in one of its buckets, and the counts are right.
+    #[cfg(test)]
+    pub(super) fn check(&self) {
+        let mut len = self.strays.len();
+        for (number, shard) in self.shards.iter().enumerate() {
+            let block = self.buckets.block(shard.at);
+            assert_eq!(block[..4], narrow(number).to_le_bytes(), "a shard owns its block");
+            assert_eq!(self.slots(number).len(), shard.len as usize);
+            len += shard.len as usize;
+            for bucket in 0..shard.buckets as usize {
+                for slot in (0..SLOTS).filter_map(|slot| read(&block[bucket * LINE..], slot)) {
+                    assert!(buckets_of(slot.bits, shard.buckets).contains(&bucket));
+                }
+            }
+        }
+        assert_eq!(len, self.len);
+    }
+}
+
+/// Buckets for so many slots at 91 percent.
+fn buckets_for(slots: usize) -> u32 {
+    narrow(if slots <= SLOTS { 1 } else { (slots * 100).div_ceil(SLOTS * 91) })
+}
+
+fn narrow(number: usize) -> u32 {
+    u32::try_from(number).expect("shards and slots are numbered in 32 bits")
+}
+
+/// Puts a slot into one of its buckets, moving others if both are full; returns the slot that found no place in the end.
+fn place(memory: &mut [u8], buckets: u32, mut slot: Slot) -> Option<Slot> {
+    let mut into = buckets_of(slot.bits, buckets);
+    for kick in 0..KICKS {
+        for bucket in into {
+            let bucket = &mut memory[bucket * LINE..][..LINE];
+            if let Some(free) = (0..SLOTS).find(|&slot| leaf_in(bucket, slot).is_none()) {
+                write(bucket, free, Some(slot));
+                return None;
+            }
+        }
+        // Which slot has to go is decided by chance, or two could push each other out forever.
+        let chance = (kick + 1).wrapping_mul(0x9e37_79b9) ^ u32::from(slot.bits);
+        let bucket = into[(chance >> 31) as usize];
+        let held = &mut memory[bucket * LINE..][..LINE];
+        let victim = (chance >> 8) as usize % SLOTS;
+        let evicted = read(held, victim).expect("the bucket is full");
+        write(held, victim, Some(slot));
+        slot = evicted;
+        // Its other bucket first: it was just told to leave this one.
+        into = buckets_of(slot.bits, buckets);
+        if into[0] == bucket {
+            into.swap(0, 1);
+        }
+    }
+    Some(slot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table against a list of (hash, leaf), where leaf numbers stand for themselves.
+    fn exercise(hash_of: impl Fn(u64) -> u64, players: usize) -> Locator {
+        let mut locator = Locator::new();
+        let mut leaf_of: Vec<u32> = Vec::new();
+        let check_all = |locator: &Locator, leaf_of: &[u32], from: usize| {
+            locator.check();
+            for (player, leaf) in leaf_of.iter().enumerate().skip(from) {
+                let hash = hash_of(player as u64);
+                let found = locator.find(hash, |held| (held == *leaf).then_some(()));
+                assert!(found.is_some(), "player {player} of {}", leaf_of.len());
+            }
+        };
+        for player in 0..players {
+            let leaf = u32::try_from(player / 40).unwrap();
+            locator.reserve(|leaves, out| {
+                for &leaf in leaves {
+                    for player in (0..leaf_of.len()).filter(|&player| leaf_of[player] == leaf) {
+                        out.push((hash_of(player as u64), leaf));
+                    }
+                }
+            });
+            locator.insert(hash_of(player as u64), leaf);
+            leaf_of.push(leaf);
+        }
+        check_all(&locator, &leaf_of, 0);
+        for player in (0..players).step_by(3) {
+            locator.relocate(hash_of(player as u64), leaf_of[player], 9_999_999);
+            leaf_of[player] = 9_999_999;
+        }
+        check_all(&locator, &leaf_of, 0);
+        let kept = players * 9 / 10;
+        for (player, leaf) in leaf_of.iter().enumerate().take(kept) {
+            locator.remove(hash_of(player as u64), *leaf);
+        }
+        check_all(&locator, &leaf_of, kept);
+        assert_eq!(locator.len(), leaf_of.len() - kept);
+        locator
+    }
+
+    #[test]
+    fn players_are_found_through_growth_splits_moves_and_removals() {
+        let locator = exercise(|player| player.wrapping_mul(0x9e37_79b9_7f4a_7c15), 8_000);
+        assert!(locator.shards.len() > 4);
+        assert!(locator.strays.is_empty());
+    }
+
+    #[test]
+    fn equal_hashes_cost_time_and_nothing_else() {
+        exercise(|player| player % 3, 2_000);
+        exercise(|_| u64::MAX, 300);
+    }
+
+    #[test]
+    fn a_full_table_takes_seven_bytes_a_player_at_most() {
+        let mut locator = Locator::with_capacity(300_000);
+        for player in 0..300_000_u64 {
+            locator.insert(player.wrapping_mul(0x9e37_79b9_7f4a_7c15).swap_bytes(), 7);
+        }
+        locator.check();
+        assert!(locator.bytes() < 300_000 * 7, "{}", locator.bytes());
+    }
+}

@@ -1,0 +1,185 @@
+//! Memory the way large random access needs it: huge pages, lazily zeroed, and hints to fetch ahead.
+//!
+//! This is the one file of the workspace with unsafe code. At 25 million players every operation is a handful of cache
+//! misses, and each miss into 4 KiB pages is also a miss in the address translation: asking for 2 MiB pages takes a third
+//! off a rank. That needs `madvise` on memory aligned to 2 MiB, which no safe allocation offers, and a prefetch is an
+//! intrinsic. Everything unsafe is behind [`Region`], a fixed-size slice that owns its memory, and [`prefetch`].
+#![allow(unsafe_code)]
+
+use std::{
+    alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error},
+    marker::PhantomData,
+    ops::{Deref, DerefMut},
+    ptr::NonNull,
+};
+
+use super::{node::Node, tree::LeafRef};
+
+/// The size of a huge page, and of the pages that everything large is cut into.
+pub(super) const HUGE: usize = 2 << 20;
+/// Regions start on a cache line.
+pub(super) const LINE: usize = 64;
+
+/// Types for which any bytes, all zero among them, are a value, and which own nothing.
+///
+/// # Safety
+/// The type has no invalid bit patterns, no drop glue and no interior mutability.
+pub(super) unsafe trait Plain: Copy + Send + Sync {}
+// SAFETY: integers, and `repr(C)` structs of integers.
+unsafe impl Plain for u8 {}
+// SAFETY: as above.
+unsafe impl Plain for LeafRef {}
+// SAFETY: as above.
+unsafe impl Plain for Node {}
+
+/// A fixed number of values in memory of their own, zero at first, aligned to a cache line, and from 2 MiB on made of huge
+/// pages where the system has them.
+pub(super) struct Region<T> {
+    start: NonNull<T>,
+    len: usize,
+    owns: PhantomData<T>,
+}
+
+// SAFETY: a region owns its memory and hands out borrows by the usual rules, like a boxed slice.
+unsafe impl<T: Plain> Send for Region<T> {}
+// SAFETY: as above.
+unsafe impl<T: Plain> Sync for Region<T> {}
+
+impl<T: Plain> Region<T> {
+    pub(super) fn zeroed(len: usize) -> Self {
+        let layout = Self::layout(len);
+        assert!(layout.size() > 0, "a region holds something");
+        let start = if layout.size() >= HUGE {
+            huge::map(layout)
+        } else {
+            // SAFETY: the size is not zero.
+            unsafe { alloc_zeroed(layout) }
+        };
+        let Some(start) = NonNull::new(start.cast()) else { handle_alloc_error(layout) };
+        Self { start, len, owns: PhantomData }
+    }
+
+    /// A region of another size with as much of the content as fits.
+    pub(super) fn resized(&self, len: usize) -> Self {
+        let mut new = Self::zeroed(len);
+        let keep = len.min(self.len);
+        new[..keep].copy_from_slice(&self[..keep]);
+        new
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        Self::layout(self.len).size()
+    }
+
+    fn layout(len: usize) -> Layout {
+        let exact = Layout::array::<T>(len).expect("far below the address space");
+        let align = if exact.size() >= HUGE { HUGE } else { LINE };
+        exact.align_to(align).expect("alignments are powers of two")
+    }
+}
+
+impl<T: Plain> Deref for Region<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        // SAFETY: `start` points to `len` values, all initialised (zero is one), owned by self.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Plain> DerefMut for Region<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, and self is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T> Drop for Region<T> {
+    fn drop(&mut self) {
+        let exact = Layout::array::<T>(self.len).expect("it was allocated with it");
+        let align = if exact.size() >= HUGE { HUGE } else { LINE };
+        let layout = exact.align_to(align).expect("it was allocated with it");
+        if layout.size() >= HUGE {
+            huge::unmap(self.start.as_ptr().cast(), layout);
+        } else {
+            // SAFETY: allocated in `zeroed` with this layout, and dropped once.
+            unsafe { dealloc(self.start.as_ptr().cast(), layout) }
+        }
+    }
+}
+
+/// Mapped by hand: the memory arrives zeroed without being touched, and goes back to the system when it is dropped.
+#[cfg(target_os = "linux")]
+mod huge {
+    use super::{HUGE, Layout};
+
+    /// Null on failure, like an allocator.
+    pub(super) fn map(layout: Layout) -> *mut u8 {
+        let size = layout.size().next_multiple_of(4096);
+        // SAFETY: a new anonymous mapping touches nothing that exists. The parts cut off before and after the aligned middle
+        // are ours and unused. The advice changes no content, so its failure is harmless.
+        unsafe {
+            let raw = libc::mmap(
+                std::ptr::null_mut(),
+                size + HUGE,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
+            if raw == libc::MAP_FAILED {
+                return std::ptr::null_mut();
+            }
+            let before = raw.cast::<u8>().align_offset(HUGE);
+            let start = raw.cast::<u8>().add(before);
+            if before > 0 {
+                libc::munmap(raw, before);
+            }
+            if before < HUGE {
+                libc::munmap(start.add(size).cast(), HUGE - before);
+            }
+            libc::madvise(start.cast(), size, libc::MADV_HUGEPAGE);
+            start
+        }
+    }
+
+    pub(super) fn unmap(start: *mut u8, layout: Layout) {
+        // SAFETY: exactly what `map` kept of its mapping, which nothing refers to any more.
+        unsafe { libc::munmap(start.cast(), layout.size().next_multiple_of(4096)) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod huge {
+    use super::{Layout, alloc_zeroed, dealloc};
+
+    pub(super) fn map(layout: Layout) -> *mut u8 {
+        // SAFETY: the size is at least 2 MiB.
+        unsafe { alloc_zeroed(layout) }
+    }
+
+    pub(super) fn unmap(start: *mut u8, layout: Layout) {
+        // SAFETY: allocated in `map` with this layout.
+        unsafe { dealloc(start, layout) }
+    }
+}
+
+/// Asks for the cache line that holds a value, and goes on without waiting.
+#[inline]
+pub(super) fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch cannot fault, and the address is that of a live borrow.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch(std::ptr::from_ref(value).cast(), _MM_HINT_T0);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
+/// Asks for every line of a slice.
+#[inline]
+pub(super) fn prefetch_all(bytes: &[u8]) {
+    for line in bytes.chunks(LINE) {
+        prefetch(&line[0]);
+    }
+}

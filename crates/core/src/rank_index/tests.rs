@@ -1,0 +1,406 @@
+//! The index against a sorted list, after every single operation.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Few rows and children, so that two hundred players make a tree of five levels.
+const SMALL: Limits = Limits { leaf_bytes: 1024, leaf_rows: 4, fanout: 4 };
+/// Leaves that split by bytes.
+const TIGHT: Limits = Limits { leaf_bytes: 512, leaf_rows: 128, fanout: 3 };
+
+/// The same thing the simple way.
+#[derive(Default)]
+struct Model {
+    records: BTreeMap<String, Record>,
+    sorted: Vec<(SortKey, Vec<u8>)>,
+}
+
+impl Model {
+    fn upsert(&mut self, id: &str, record: Record) -> Option<Record> {
+        let previous = self.remove(id);
+        let row = (record.key, id.as_bytes().to_vec());
+        let at = self.sorted.partition_point(|other| *other < row);
+        self.sorted.insert(at, row);
+        self.records.insert(id.to_owned(), record);
+        previous
+    }
+
+    fn remove(&mut self, id: &str) -> Option<Record> {
+        let record = self.records.remove(id)?;
+        self.sorted.retain(|(_, other)| other != id.as_bytes());
+        Some(record)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (&str, Record)> {
+        self.sorted.iter().map(|(_, id)| {
+            let id = std::str::from_utf8(id).unwrap();
+            (id, self.records[id])
+        })
+    }
+}
+
+fn rows_of(index: &RankIndex, from: u64, limit: usize) -> Vec<(String, Record)> {
+    let mut rows = Vec::new();
+    if limit > 0 {
+        let full = index.scan(Position(from), |id, record| {
+            rows.push((id.to_owned(), record));
+            if rows.len() == limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!(full.is_some(), rows.len() == limit);
+    }
+    rows
+}
+
+fn assert_same(index: &RankIndex, model: &Model) {
+    index.check();
+    assert_eq!(index.len(), model.records.len() as u64);
+    assert_eq!(index.is_empty(), model.records.is_empty());
+    let scores = model.sorted.iter().map(|(key, _)| i128::from(key.folded));
+    assert_eq!(index.total(), scores.sum());
+    let rows: Vec<_> = model.rows().map(|(id, record)| (id.to_owned(), record)).collect();
+    assert_eq!(rows_of(index, 0, usize::MAX), rows);
+    for (at, (id, record)) in rows.iter().enumerate() {
+        let position = Position(at as u64);
+        let better = |(key, _): &(SortKey, Vec<u8>)| key.folded < record.key.folded;
+        let first_of_score = Position(model.sorted.partition_point(better) as u64);
+        let found = Found { position, first_of_score, record: *record };
+        assert_eq!(index.find(id), Some(found), "{id}");
+        assert_eq!(index.get(id), Some(*record));
+        assert_eq!(index.position(id), Some((position, *record)));
+        assert_eq!(index.shared_position(id), Some((first_of_score, *record)));
+        assert_eq!(index.before(record.key, id), position);
+        assert_eq!(index.through(record.key, id), Position(position.0 + 1));
+        assert_eq!(index.before_score(record.key.folded), first_of_score);
+    }
+}
+
+/// Positions of things that are not there.
+fn assert_same_bounds(index: &RankIndex, model: &Model, key: SortKey, id: &str) {
+    let row = (key, id.as_bytes().to_vec());
+    let before = model.sorted.partition_point(|other| *other < row) as u64;
+    let through = model.sorted.partition_point(|other| *other <= row) as u64;
+    assert_eq!(index.before(key, id), Position(before));
+    assert_eq!(index.through(key, id), Position(through));
+    let better = model.sorted.partition_point(|(other, _)| other.folded < key.folded);
+    assert_eq!(index.before_score(key.folded), Position(better as u64));
+}
+
+fn record(folded: i64, at: i64) -> Record {
+    Record { key: SortKey { folded, at: Millis(at) }, updated_at: Millis(at) }
+}
+
+/// Ids of every form, few enough to meet again, and look-alikes that must not be confused.
+fn any_id() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => (0..60_u64).prop_map(|n| format!("{:024x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))),
+        1 => (0..20_u64).prop_map(|n| format!("{:024X}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))),
+        1 => (0..8_u64).prop_map(|n| format!("{n:032x}")),
+        1 => (0..20_u32).prop_map(|n| format!("{:08x}-0000-4000-8000-{:012x}", n * 7919, n)),
+        2 => (0..30_u64).prop_map(|n| (n * n * 977).to_string()),
+        1 => (0..30_u64).prop_map(|n| format!("00{n}")),
+        1 => (0..6_u64).prop_map(|n| (u64::MAX - n).to_string()),
+        1 => (0..6_u32).prop_map(|n| (u32::MAX - 3 + n.min(3)).to_string()),
+        1 => "[a-c]{1,3}",
+        1 => "[é플a]{1,4}",
+        1 => (0..6_usize).prop_map(|n| "x".repeat(123 + n)),
+    ]
+}
+
+/// Records with many ties in score and in both, or with none, or at the ends of what is allowed.
+fn any_record() -> impl Strategy<Value = Record> {
+    let score = prop_oneof![
+        4 => 0..4_i64,
+        2 => -1_000_000..1_000_000_i64,
+        1 => Just(crate::limits::MAX_SCORE),
+        1 => Just(-crate::limits::MAX_SCORE),
+    ];
+    let at = prop_oneof![
+        3 => Just(1_794_736_800_000_i64),
+        3 => 1_794_736_800_000..1_797_328_800_000_i64,
+        1 => Just(Millis::MIN.0),
+        1 => Just(Millis::MAX.0),
+    ];
+    let lag = prop_oneof![4 => Just(0_i64), 1 => 0..100_000_i64, 1 => -5..5_i64];
+    (score, at, lag).prop_map(|(folded, at, lag)| Record {
+        key: SortKey { folded, at: Millis(at) },
+        updated_at: Millis((at + lag).clamp(Millis::MIN.0, Millis::MAX.0)),
+    })
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Upsert(String, Record),
+    /// A small step in score, as most updates are.
+    Nudge(prop::sample::Index, i64),
+    Remove(prop::sample::Index),
+    Look(String, Record),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        5 => (any_id(), any_record()).prop_map(|(id, record)| Step::Upsert(id, record)),
+        2 => (any::<prop::sample::Index>(), -2..3_i64).prop_map(|(at, by)| Step::Nudge(at, by)),
+        2 => any::<prop::sample::Index>().prop_map(Step::Remove),
+        1 => (any_id(), any_record()).prop_map(|(id, record)| Step::Look(id, record)),
+    ];
+    prop::collection::vec(step, 1..150)
+}
+
+fn run(limits: Limits, steps: Vec<Step>) {
+    let mut index = RankIndex::with_limits(limits);
+    let mut model = Model::default();
+    for step in steps {
+        let pick = |at: prop::sample::Index| {
+            let (_, id) = at.get(&model.sorted);
+            String::from_utf8(id.clone()).unwrap()
+        };
+        match step {
+            Step::Upsert(id, record) => {
+                assert_eq!(index.upsert(&id, record), model.upsert(&id, record));
+            }
+            Step::Nudge(..) | Step::Remove(..) if model.sorted.is_empty() => {}
+            Step::Nudge(at, by) => {
+                let id = pick(at);
+                let mut record = model.records[&id];
+                record.key.folded = (record.key.folded + by).clamp(-1 << 53, 1 << 53);
+                assert_eq!(index.upsert(&id, record), model.upsert(&id, record));
+            }
+            Step::Remove(at) => {
+                let id = pick(at);
+                assert_eq!(index.remove(&id), model.remove(&id));
+                assert_eq!(index.remove(&id), None);
+            }
+            Step::Look(id, record) => {
+                assert_same_bounds(&index, &model, record.key, &id);
+                assert_eq!(index.get(&id), model.records.get(&id).copied());
+            }
+        }
+        assert_same(&index, &model);
+    }
+    let rows: Vec<_> = rows_of(&index, 0, usize::MAX);
+    let loaded = RankIndex::from_sorted_with(limits, rows, 0).unwrap();
+    assert_same(&loaded, &model);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_index_agrees_with_a_sorted_list_after_every_step(steps in steps()) {
+        run(SMALL, steps);
+    }
+
+    #[test]
+    fn leaves_that_split_by_size_agree_as_well(steps in steps()) {
+        run(TIGHT, steps);
+    }
+
+    #[test]
+    fn leaves_of_real_size_agree_as_well(steps in steps()) {
+        run(Limits::REAL, steps);
+    }
+}
+
+/// A generator of one's own: the same numbers in every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+}
+
+fn hex_id(player: u64) -> String {
+    let mut random = Random(player);
+    format!("{:016x}{:08x}", random.next(), random.next() >> 32)
+}
+
+fn deep(limits: Limits, players: u64, steps: u64, scores: u64) {
+    let mut index = RankIndex::with_limits(limits);
+    let mut records: BTreeMap<u64, Record> = BTreeMap::new();
+    let mut random = Random(players ^ scores);
+    for step in 0..steps {
+        let player = random.below(players);
+        // Grows, shrinks almost to nothing, and grows again.
+        let removing = step % (steps / 2) > steps / 3;
+        if removing && random.below(10) < 8 {
+            assert_eq!(index.remove(&hex_id(player)), records.remove(&player));
+        } else {
+            let folded = i64::try_from(random.below(scores)).unwrap();
+            let at = i64::try_from(random.below(1_000) * 1_000 + step).unwrap();
+            let record = record(-folded, at);
+            assert_eq!(index.upsert(&hex_id(player), record), records.insert(player, record));
+        }
+        if step % (steps / 8) == 0 {
+            index.check();
+        }
+    }
+    index.check();
+    let mut sorted: Vec<_> = records.iter().map(|(player, r)| (r.key, hex_id(*player))).collect();
+    sorted.sort();
+    for (at, (key, id)) in sorted.iter().enumerate().step_by(97) {
+        let found = index.find(id).unwrap();
+        assert_eq!((found.position.0, found.record.key), (at as u64, *key));
+        let first = sorted.partition_point(|(other, _)| other.folded < key.folded);
+        assert_eq!(found.first_of_score.0, first as u64);
+        let window = rows_of(&index, at as u64, 9);
+        let expected = sorted.iter().skip(at).take(9).map(|(_, id)| id);
+        assert!(window.iter().map(|(id, _)| id).eq(expected));
+    }
+    assert_eq!(rows_of(&index, 0, usize::MAX).len(), sorted.len());
+}
+
+#[test]
+fn trees_of_many_levels_survive_growth_and_shrinking() {
+    deep(SMALL, 2_000, 20_000, 50);
+    deep(SMALL, 2_000, 20_000, u64::MAX >> 12);
+    deep(TIGHT, 5_000, 30_000, 3);
+}
+
+#[test]
+fn real_sizes_survive_growth_and_shrinking() {
+    deep(Limits::REAL, 150_000, 400_000, 1_000);
+    deep(Limits::REAL, 50_000, 200_000, u64::MAX >> 12);
+}
+
+#[test]
+fn a_tie_is_ordered_by_time_then_id_bytes() {
+    let mut index = RankIndex::new();
+    for (id, at) in [("9", 5), ("10", 5), ("b", 4), ("Z", 5), ("ff", 5), ("FF", 5)] {
+        index.upsert(id, record(-7, at));
+    }
+    let order: Vec<_> = rows_of(&index, 0, 10).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(order, ["b", "10", "9", "FF", "Z", "ff"]);
+    let found = index.find("ff").unwrap();
+    assert_eq!((found.position, found.first_of_score), (Position(5), Position(0)));
+}
+
+#[test]
+fn players_equal_in_score_and_time_are_found_by_id_alone() {
+    let mut index = RankIndex::with_limits(SMALL);
+    for player in 0..500 {
+        index.upsert(&hex_id(player * 7 % 500), record(-1, 1));
+    }
+    index.check();
+    let mut ids: Vec<_> = (0..500).map(hex_id).collect();
+    ids.sort();
+    for (at, id) in ids.iter().enumerate() {
+        assert_eq!(index.before(record(-1, 1).key, id), Position(at as u64));
+        let found = index.find(id).unwrap();
+        assert_eq!((found.position.0, found.first_of_score.0), (at as u64, 0));
+    }
+}
+
+#[test]
+fn an_empty_index_answers() {
+    let mut index = RankIndex::new();
+    let key = record(0, 0).key;
+    assert_eq!((index.get("a"), index.find("a"), index.remove("a")), (None, None, None));
+    assert_eq!((index.before(key, "a"), index.through(key, "a")), (Position(0), Position(0)));
+    assert_eq!((index.before_score(0), index.total()), (Position(0), 0));
+    assert_eq!(rows_of(&index, 0, 3), []);
+    index.warm(&["a"]);
+    index.warm_keys(&[key]);
+    index.upsert("a", record(1, 1));
+    index.remove("a");
+    assert_eq!(rows_of(&index, 0, 3), []);
+    index.check();
+}
+
+#[test]
+fn warming_changes_nothing() {
+    let mut index = RankIndex::new();
+    for player in 0..5_000 {
+        index.upsert(&hex_id(player), record(-5, 5));
+    }
+    let ids: Vec<_> = (4_000..6_000).map(hex_id).collect();
+    let ids: Vec<_> = ids.iter().map(String::as_str).collect();
+    index.warm(&ids);
+    index.warm(&[]);
+    index.warm_keys(&[record(-6, 5).key, record(-5, 5).key, record(0, 0).key]);
+    index.check();
+}
+
+#[test]
+fn sorted_rows_load_whatever_number_was_expected() {
+    let mut index = RankIndex::new();
+    for player in 0..20_000_u64 {
+        index.upsert(&hex_id(player), record(-(player.cast_signed() % 100), player.cast_signed()));
+    }
+    let rows = rows_of(&index, 0, usize::MAX);
+    for expected in [0, 1, 5_000, 20_000, 100_000] {
+        let loaded = RankIndex::from_sorted(rows.iter().cloned(), expected).unwrap();
+        loaded.check();
+        assert_eq!(rows_of(&loaded, 0, usize::MAX), rows);
+    }
+}
+
+#[test]
+fn rows_out_of_order_or_twice_are_refused() {
+    type Rows = Vec<(String, Record)>;
+    let rows = |changes: &dyn Fn(&mut Rows)| {
+        let mut rows: Rows = (0..5_000).map(|n| (hex_id(n), record(n.cast_signed(), 1))).collect();
+        changes(&mut rows);
+        RankIndex::from_sorted(rows, 5_000).map(|index| index.len())
+    };
+    assert_eq!(rows(&|_| ()), Ok(5_000));
+    assert_eq!(rows(&|rows| rows.swap(70, 71)), Err(LoadError::OutOfOrder { row: 71 }));
+    assert_eq!(rows(&|rows| rows[9] = rows[8].clone()), Err(LoadError::OutOfOrder { row: 9 }));
+    for (first, second) in [(8, 9), (8, 20), (8, 400), (8, 4_999)] {
+        let twice = rows(&|rows| rows[second].0 = rows[first].0.clone());
+        assert!(matches!(twice, Err(LoadError::Duplicate { .. })), "{first} {second} {twice:?}");
+    }
+}
+
+#[test]
+fn a_small_index_is_small() {
+    assert!(size_of::<RankIndex>() <= 400, "{}", size_of::<RankIndex>());
+    let mut index = RankIndex::new();
+    for player in 0..5 {
+        index.upsert(
+            &hex_id(player),
+            record(player.cast_signed() * -1_000, player.cast_signed() * 100_000),
+        );
+    }
+    assert!(index.memory_bytes() < 900, "{}", index.memory_bytes());
+    for player in 0..5 {
+        index.remove(&hex_id(player));
+    }
+    assert!(index.memory_bytes() < 700, "{}", index.memory_bytes());
+}
+
+#[test]
+fn memory_follows_the_players_down_as_well_as_up() {
+    let mut index = RankIndex::new();
+    for player in 0..100_000 {
+        index.upsert(
+            &hex_id(player),
+            record(-(player.cast_signed() % 1_000), player.cast_signed() * 26_000),
+        );
+    }
+    let full = index.memory_bytes();
+    assert!(full < 100_000 * 34, "{}", full / 100_000);
+    for player in 0..99_000 {
+        index.remove(&hex_id(player));
+    }
+    index.check();
+    assert!(index.memory_bytes() < full / 8, "{} of {full}", index.memory_bytes());
+}
+
+#[test]
+fn readers_share_an_index() {
+    fn shared<T: Send + Sync>() {}
+    shared::<RankIndex>();
+}
