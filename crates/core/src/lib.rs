@@ -5,6 +5,7 @@
 //! rank index. There is no I/O, no async and no clock here; the time is always an argument.
 
 pub mod board;
+pub mod distribution;
 pub mod id;
 pub mod limits;
 pub mod player;
@@ -15,6 +16,7 @@ pub mod score;
 pub mod season;
 pub mod sort_key;
 pub mod span;
+pub mod standing;
 pub mod time;
 
 pub use board::Board;
