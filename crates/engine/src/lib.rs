@@ -1,1 +1,3 @@
-//! The engine contract.
+//! The engine contract, and the embedded engine.
+
+pub mod embedded;
