@@ -1,3 +1,166 @@
-//! The engine contract, and the embedded engine.
+//! The engine contract: what a store of ledger and standings must do, in terms that one machine, a Redis Cluster with
+//! `MySQL`, and `DynamoDB` can all meet.
+//!
+//! Every call may wait for a network, fail on its own and race with other servers on the same store. Hence:
+//! - a write is one call that is durable when it returns, takes a batch, and says of each item what became of it;
+//! - a read is one call that returns everything its answer needs, so that it is consistent where the engine can be;
+//! - an error says whether the write may have been applied ([`EngineError`]);
+//! - an answer says where a rank is only estimated ([`RankAnswer`]).
+//!
+//! Rules are not here: they live in `standings-core`, once.
 
+mod clock;
 pub mod embedded;
+mod error;
+mod types;
+
+use std::{path::Path, sync::Arc};
+
+use async_trait::async_trait;
+use standings_core::{
+    Board, BoardId, KeyName, PlayerId, Profile, Score, SeasonId,
+    rule::{Rejection, Submission},
+};
+
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use error::{EngineError, Result};
+pub use types::*;
+
+/// A store of ledger and standings.
+#[async_trait]
+pub trait Engine: Send + Sync + 'static {
+    // ---- boards -----------------------------------------------------------------------------
+
+    /// All boards by id.
+    async fn boards(&self) -> Result<Vec<BoardInfo>>;
+
+    /// One board.
+    async fn board(&self, board: &BoardId) -> Result<BoardInfo>;
+
+    /// Creates a board, or changes what may change.
+    async fn put_board(&self, board: &BoardId, definition: Board) -> Result<Put>;
+
+    /// Deletes a board with all its seasons. One created later under the same id inherits nothing.
+    async fn delete_board(&self, board: &BoardId) -> Result<()>;
+
+    // ---- writing scores ---------------------------------------------------------------------
+
+    /// Decides submissions in order and makes the accepted ones durable before it returns. Each stands alone: a
+    /// rejection leaves the others untouched. An `Err` speaks for the whole batch.
+    async fn submit(
+        &self,
+        board: &BoardId,
+        submissions: Vec<Submission>,
+    ) -> Result<Vec<Result<Receipt, Rejection>>>;
+
+    /// Sets scores of the current season whatever the rule: import and correction. Durable when it returns; waits,
+    /// rather than refusing, while the store catches up.
+    async fn set_scores(&self, board: &BoardId, rows: Vec<ScoreRow>) -> Result<SeasonId>;
+
+    /// Takes a player off a season, open or closed; ranks close up.
+    async fn remove_entry(
+        &self,
+        board: &BoardId,
+        season: &SeasonRef,
+        player: &PlayerId,
+    ) -> Result<()>;
+
+    // ---- seasons ----------------------------------------------------------------------------
+
+    /// Seasons of a board, newest first.
+    async fn seasons(&self, board: &BoardId, query: &SeasonsQuery) -> Result<SeasonsPage>;
+
+    /// Ends the current season now, without grace. Returns the closed season and the one that is current now.
+    async fn close_season(&self, board: &BoardId) -> Result<(SeasonId, SeasonId)>;
+
+    /// Begins to import a closed season whole. Nothing shows until [`SeasonImport::finish`]; dropping it abandons it.
+    async fn import_season(
+        &self,
+        board: &BoardId,
+        season: &SeasonId,
+    ) -> Result<Box<dyn SeasonImport>>;
+
+    // ---- reading a board --------------------------------------------------------------------
+
+    /// A page of a standing, best first.
+    async fn page(&self, board: &BoardId, query: &PageQuery) -> Result<Page>;
+
+    /// The rows of given players, best first, and which of them have no entry.
+    async fn rows_of(
+        &self,
+        board: &BoardId,
+        season: &SeasonRef,
+        players: &[PlayerId],
+    ) -> Result<Selected>;
+
+    /// One player's entry; with `around`, the rows on each side of it.
+    async fn entry(
+        &self,
+        board: &BoardId,
+        season: &SeasonRef,
+        player: &PlayerId,
+        around: Option<usize>,
+    ) -> Result<PlayerEntry>;
+
+    /// Where a score would stand, had someone reached it last; with `around`, the rows on each side of that place.
+    async fn place_of(
+        &self,
+        board: &BoardId,
+        season: &SeasonRef,
+        score: Score,
+        around: usize,
+    ) -> Result<ScorePlace>;
+
+    /// How the scores of a season are distributed.
+    async fn distribution(&self, board: &BoardId, season: &SeasonRef) -> Result<Distribution>;
+
+    // ---- players ----------------------------------------------------------------------------
+
+    /// Replaces a player's profile.
+    async fn put_player(&self, player: &PlayerId, profile: Profile) -> Result<()>;
+
+    /// A player's profile and current entries on up to `boards` boards; `UnknownPlayer` where there is neither.
+    async fn player(&self, player: &PlayerId, boards: usize) -> Result<PlayerInfo>;
+
+    /// Players by display name in any letter case, in the order of names.
+    async fn players_by_name(&self, query: &NameQuery, limit: usize) -> Result<Vec<NamedPlayer>>;
+
+    // ---- access keys ------------------------------------------------------------------------
+
+    /// All keys by name.
+    async fn keys(&self) -> Result<Vec<KeyInfo>>;
+
+    /// The key with this hash. Called on every request that carries one: an engine far away caches.
+    async fn key(&self, hash: &KeyHash) -> Result<Option<KeyInfo>>;
+
+    /// Stores a key. With `replace`, one of the same name is replaced instead of being an error.
+    async fn put_key(&self, name: &KeyName, role: Role, hash: KeyHash, replace: bool)
+    -> Result<()>;
+
+    /// Deletes a key; it stops working at once.
+    async fn delete_key(&self, name: &KeyName) -> Result<()>;
+
+    // ---- operations -------------------------------------------------------------------------
+
+    /// Whether it answers truthfully and takes writes now; otherwise an error that says why not.
+    async fn ready(&self) -> Result<()>;
+
+    /// Makes a consistent copy of the running server's data in a directory that must not exist yet.
+    async fn backup(&self, to: &Path) -> Result<BackupInfo>;
+
+    /// Adds the engine's own metrics to what the server publishes.
+    fn register_metrics(self: Arc<Self>, registry: &mut prometheus_client::registry::Registry);
+
+    /// Finishes what was accepted and closes the store. Later calls answer `Unavailable`.
+    async fn shutdown(&self);
+}
+
+/// A closed season being imported.
+#[async_trait]
+pub trait SeasonImport: Send {
+    /// Adds rows in any order. A player that comes twice is an error at [`finish`](Self::finish).
+    async fn rows(&mut self, rows: Vec<ScoreRow>) -> Result<()>;
+
+    /// Ranks the rows and puts them in place of what was there, wholly or not at all. Returns the number of players.
+    async fn finish(self: Box<Self>) -> Result<u64>;
+}

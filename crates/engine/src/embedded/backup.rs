@@ -1,0 +1,123 @@
+//! A consistent copy of a running server's data.
+//!
+//! Everything but the log is a view with a position, and replaying is harmless, so the copy is consistent if the log is
+//! copied last and reaches back to every view's position: history, checkpoint, frozen standings, then the log. The log
+//! keeps its segments meanwhile. The copy has its name only when it is whole.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::Ordering},
+};
+
+use super::{
+    Shared, catalog::Rows, checkpoint, disk::RealDisk, frozen, log::Log, out_of_order,
+    sequencer::Sequencer,
+};
+use crate::{
+    error::{EngineError, Result},
+    types::BackupInfo,
+};
+
+/// Copies everything into a directory that must not exist.
+pub(super) fn backup(shared: &Arc<Shared>, to: &Path) -> Result<BackupInfo> {
+    if shared.options.disk.is_some() {
+        return Err(EngineError::Unsupported("only a real disk can be backed up"));
+    }
+    if to.exists() {
+        let path = to.display();
+        return Err(EngineError::BadRequest(format!(
+            "{path} exists already; name a new directory"
+        )));
+    }
+    let data = shared.options.dir.canonicalize().unwrap_or_else(|_| shared.options.dir.clone());
+    let parent = to.parent().and_then(|parent| parent.canonicalize().ok());
+    let why = match parent {
+        _ if !to.is_absolute() => "give an absolute path: it is on the server's disk",
+        None => "the directory that it is to be in does not exist on the server",
+        Some(parent) if parent.starts_with(&data) => "a backup cannot be inside the data directory",
+        Some(_) => "",
+    };
+    if !why.is_empty() {
+        return Err(EngineError::BadRequest(format!("{}: {why}", to.display())));
+    }
+    let mut partial = to.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    shared.backups.fetch_add(1, Ordering::AcqRel);
+    let copied = copy(shared, &partial, to);
+    shared.backups.fetch_sub(1, Ordering::AcqRel);
+    if copied.is_err() {
+        let _ = fs::remove_dir_all(&partial);
+    }
+    copied
+}
+
+fn copy(shared: &Arc<Shared>, partial: &Path, to: &Path) -> Result<BackupInfo> {
+    let refused = |error: io::Error| {
+        tracing::error!(%error, "a backup could not be written");
+        match error.kind() {
+            io::ErrorKind::StorageFull => out_of_order("there is no space for the backup"),
+            _ => EngineError::BadRequest(format!("{}: {error}", to.display())),
+        }
+    };
+    for dir in ["", checkpoint::DIR, frozen::DIR, super::log::DIR] {
+        fs::create_dir_all(partial.join(dir)).map_err(refused)?;
+    }
+    let mut bytes = 0;
+    shared.read_history(|history| history.copy_to(&partial.join("history")))?;
+    let from = &shared.options.dir;
+    let newest = checkpoint::newest(shared.disk.as_ref()).map_err(refused)?;
+    if let Some(name) = newest {
+        let path = Path::new(checkpoint::DIR).join(name);
+        bytes += copy_file(&from.join(&path), &partial.join(&path)).map_err(refused)?;
+    }
+    let files: Vec<String> = {
+        let catalog = shared.catalog.read();
+        let seasons = catalog.boards().flat_map(|board| &board.seasons);
+        let files = seasons.filter_map(|season| match &season.rows {
+            Rows::Frozen(file) if !file.name.is_empty() => Some(file.name.clone()),
+            _ => None,
+        });
+        files.collect()
+    };
+    for name in files {
+        let path = Path::new(frozen::DIR).join(name);
+        bytes += copy_file(&from.join(&path), &partial.join(&path)).map_err(refused)?;
+    }
+    let (segments, sequence) = shared.queue.change_blocking(Sequencer::seal)?;
+    // The copy's own last segment: there may be no other, and the log must reach as far as what was copied before.
+    RealDisk::new(partial).and_then(|disk| Log::begin(&disk, sequence)).map_err(refused)?;
+    for path in segments {
+        bytes += copy_file(&from.join(&path), &partial.join(&path)).map_err(refused)?;
+    }
+    bytes += tree_bytes(&partial.join("history")).map_err(refused)?;
+    for dir in [checkpoint::DIR, frozen::DIR, super::log::DIR, ""] {
+        sync(&partial.join(dir)).map_err(refused)?;
+    }
+    fs::rename(partial, to).map_err(refused)?;
+    sync(to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+        .map_err(refused)?;
+    Ok(BackupInfo { path: to.to_owned(), sequence, bytes })
+}
+
+fn copy_file(from: &Path, to: &Path) -> io::Result<u64> {
+    let bytes = fs::copy(from, to)?;
+    File::open(to)?.sync_all()?;
+    Ok(bytes)
+}
+
+fn sync(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+fn tree_bytes(dir: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        bytes += if metadata.is_dir() { tree_bytes(&entry.path())? } else { metadata.len() };
+    }
+    Ok(bytes)
+}

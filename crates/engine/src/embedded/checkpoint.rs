@@ -1,0 +1,324 @@
+//! Checkpoints: catalog and live standings as they were at one position of the log.
+//!
+//! A checkpoint is written in the background while writes go on. When it begins, the sequencer notes the position and
+//! tells every live standing to keep what entries were ([`Live::begin_view`]). The writer then scans each standing piece by
+//! piece under a short read lock. What changed meanwhile is scanned in a state that does not count; the kept entries
+//! follow the rows, and whoever loads the file disregards those players' rows and takes the kept ones. The result is exact
+//! for the position, whatever went on during the scan.
+//!
+//! ```text
+//! header     magic, version u16, position u64, crc
+//! for each standing that has rows
+//!   rows     blocks (see `rows`), in order
+//!   undo     blocks, likewise, of entries that changed during the scan
+//!   absent   postcard list of players who had no entry
+//! directory  postcard: catalog image, and where each standing lies
+//! trailer    offset u64, length u32 and crc of the directory
+//! ```
+//!
+//! It shows under its name only when it is whole. Older ones are removed after that, and the log may then drop what lies
+//! before the position, as far as the history has it too.
+
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+    sync::Arc,
+};
+
+use compact_str::CompactString;
+use parking_lot::RwLock;
+use serde::{Deserialize, Serialize};
+use standings_core::{PlayerId, RankIndex, Record};
+
+use super::{
+    catalog::{Catalog, Image, Rows},
+    disk::{Disk, DiskFile},
+    files::{NewFile, Writer},
+    live::Live,
+    record::{BoardNo, SeasonNo},
+    rows::{RowReader, RowWriter, invalid},
+};
+
+pub(crate) const DIR: &str = "checkpoint";
+const ENDING: &str = ".ckpt";
+const MAGIC: &[u8; 8] = b"STDGCKPT";
+const VERSION: u16 = 1;
+const HEADER: usize = 8 + 2 + 8 + 4;
+const TRAILER: usize = 8 + 4 + 4;
+/// Rows scanned under one read lock: some hundred microseconds.
+const SCAN_ROWS: usize = 2048;
+
+/// A checkpoint that has begun.
+pub(crate) struct View {
+    /// All records before this number are in it.
+    pub(crate) position: u64,
+    image: Image,
+    standings: Vec<(BoardNo, SeasonNo, Arc<RwLock<Live>>)>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Directory {
+    image: Image,
+    standings: Vec<Place>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Place {
+    board: BoardNo,
+    season: SeasonNo,
+    rows: u64,
+    rows_at: u64,
+    undo_at: u64,
+    absent_at: u64,
+    end: u64,
+    /// The checksum of the list of absent players; the blocks of rows have their own.
+    absent_crc: u32,
+}
+
+impl View {
+    /// Begins a checkpoint. Must be called by the one who writes, between two groups.
+    pub(crate) fn begin(catalog: &Catalog, position: u64) -> Self {
+        let mut standings = Vec::new();
+        for board in catalog.boards() {
+            for season in &board.seasons {
+                if let Rows::Live(live) = &season.rows {
+                    live.write().begin_view();
+                    standings.push((board.no, season.no, Arc::clone(live)));
+                }
+            }
+        }
+        Self { position, image: catalog.image(), standings }
+    }
+
+    /// Gives up: standings stop keeping what entries were.
+    pub(crate) fn abandon(&self) {
+        for (_, _, live) in &self.standings {
+            live.write().end_view();
+        }
+    }
+
+    /// Writes the checkpoint and removes older ones. Returns its size.
+    pub(crate) fn write(self, disk: &Arc<dyn Disk>) -> io::Result<u64> {
+        let written = self.write_rows(disk);
+        if written.is_err() {
+            self.abandon();
+        }
+        let (bytes, file) = written?;
+        file.commit()?;
+        remove_others(disk.as_ref(), self.position)?;
+        Ok(bytes)
+    }
+
+    fn write_rows(&self, disk: &Arc<dyn Disk>) -> io::Result<(u64, NewFile)> {
+        disk.create_dir(DIR)?;
+        let file = NewFile::create(Arc::clone(disk), DIR, name(self.position))?;
+        let mut header = Vec::new();
+        header.extend_from_slice(MAGIC);
+        header.extend_from_slice(&VERSION.to_le_bytes());
+        header.extend_from_slice(&self.position.to_le_bytes());
+        header.extend_from_slice(&crc32fast::hash(&header).to_le_bytes());
+        let mut out = file.writer(0);
+        out.write(&header)?;
+        let mut places = Vec::new();
+        for (board, season, live) in &self.standings {
+            places.extend(write_standing(&mut out, *board, *season, live)?);
+        }
+        let directory = DirectoryRef { image: &self.image, standings: &places };
+        let directory = postcard::to_stdvec(&directory).map_err(|e| invalid(e.to_string()))?;
+        let at = out.offset();
+        out.write(&directory)?;
+        out.write(&at.to_le_bytes())?;
+        let length = u32::try_from(directory.len()).map_err(|_| invalid("too many boards"))?;
+        out.write(&length.to_le_bytes())?;
+        out.write(&crc32fast::hash(&directory).to_le_bytes())?;
+        let bytes = out.offset();
+        out.finish()?;
+        Ok((bytes, file))
+    }
+}
+
+#[derive(Serialize)]
+struct DirectoryRef<'a> {
+    image: &'a Image,
+    standings: &'a [Place],
+}
+
+/// Writes one standing; nothing where it had no rows.
+fn write_standing(
+    out: &mut Writer<'_>,
+    board: BoardNo,
+    season: SeasonNo,
+    live: &RwLock<Live>,
+) -> io::Result<Option<Place>> {
+    let rows_at = out.offset();
+    let mut writer = RowWriter::new();
+    let mut last = None;
+    loop {
+        // Copied under the lock, written after it: the disk may make us wait, readers and writers must not.
+        let rows = live.read().rows_after(last.as_ref(), SCAN_ROWS);
+        for (player, record) in &rows {
+            writer.push(out, player, *record)?;
+        }
+        match rows.into_iter().next_back() {
+            Some(row) => last = Some(row),
+            None => break,
+        }
+    }
+    writer.flush(out)?;
+    let undo = live.write().end_view();
+    let undo_at = out.offset();
+    let mut absent = Vec::new();
+    let mut kept = RowWriter::new();
+    for (player, record) in &undo {
+        match record {
+            Some(record) => kept.push(out, player, *record)?,
+            None => absent.push(player),
+        }
+    }
+    kept.flush(out)?;
+    let absent_at = out.offset();
+    let absent = postcard::to_stdvec(&absent).map_err(|e| invalid(e.to_string()))?;
+    out.write(&absent)?;
+    if writer.rows == 0 && undo.is_empty() {
+        return Ok(None);
+    }
+    let absent_crc = crc32fast::hash(&absent);
+    let (rows, end) = (writer.rows, out.offset());
+    Ok(Some(Place { board, season, rows, rows_at, undo_at, absent_at, end, absent_crc }))
+}
+
+/// A checkpoint that was read.
+pub(crate) struct Loaded {
+    pub(crate) position: u64,
+    pub(crate) catalog: Catalog,
+}
+
+impl Loaded {
+    /// What there is before the first record.
+    pub(crate) fn empty(position: u64) -> Self {
+        Self { position, catalog: Catalog::default() }
+    }
+}
+
+/// Loads the newest checkpoint, if there is any.
+pub(crate) fn load(disk: &dyn Disk) -> io::Result<Option<Loaded>> {
+    disk.create_dir(DIR)?;
+    super::files::remove_temporary(disk, DIR)?;
+    let Some(name) = newest(disk)? else { return Ok(None) };
+    let file = disk.open(&format!("{DIR}/{name}"))?;
+    load_file(file.as_ref())
+        .map(Some)
+        .map_err(|error| io::Error::new(error.kind(), format!("{DIR}/{name}: {error}")))
+}
+
+/// The name of the newest checkpoint.
+pub(crate) fn newest(disk: &dyn Disk) -> io::Result<Option<String>> {
+    let names = disk.list(DIR)?.into_iter().map(|file| file.name);
+    Ok(names.filter(|name| name.ends_with(ENDING)).max())
+}
+
+fn load_file(file: &dyn DiskFile) -> io::Result<Loaded> {
+    let size = file.size()?;
+    if size < (HEADER + TRAILER) as u64 {
+        return Err(invalid("shorter than an empty checkpoint"));
+    }
+    let mut header = [0; HEADER];
+    file.read_at(&mut header, 0)?;
+    let (body, crc) = header.split_last_chunk::<4>().expect("the header is longer");
+    if !body.starts_with(MAGIC) {
+        return Err(invalid("not a checkpoint"));
+    }
+    let version = u16::from_le_bytes([body[8], body[9]]);
+    if version != VERSION {
+        return Err(invalid(format!(
+            "written in format {version}, and this program reads format {VERSION}; use the version that wrote it"
+        )));
+    }
+    if crc32fast::hash(body) != u32::from_le_bytes(*crc) {
+        return Err(invalid("the header's checksum does not match"));
+    }
+    let position = u64::from_le_bytes(*body.last_chunk::<8>().expect("the position is last"));
+    let directory = read_directory(file, size)?;
+    let catalog = Catalog::from_image(&directory.image);
+    for place in &directory.standings {
+        let index = load_standing(file, place)?;
+        if let Some(live) = catalog.live(place.board, place.season) {
+            *live.write() = Live::from_index(index);
+        }
+    }
+    Ok(Loaded { position, catalog })
+}
+
+fn read_directory(file: &dyn DiskFile, size: u64) -> io::Result<Directory> {
+    let mut trailer = [0; TRAILER];
+    file.read_at(&mut trailer, size - TRAILER as u64)?;
+    let (at, rest) = trailer.split_first_chunk().expect("the trailer is longer");
+    let (length, crc) = rest.split_first_chunk().expect("the trailer is longer");
+    let (at, length) = (u64::from_le_bytes(*at), u32::from_le_bytes(*length));
+    if at.checked_add(u64::from(length) + TRAILER as u64) != Some(size) {
+        return Err(invalid("the directory is not where the trailer says"));
+    }
+    let mut bytes = vec![0; length as usize];
+    file.read_at(&mut bytes, at)?;
+    if crc32fast::hash(&bytes).to_le_bytes() != crc {
+        return Err(invalid("the directory's checksum does not match"));
+    }
+    postcard::from_bytes(&bytes).map_err(|error| invalid(error.to_string()))
+}
+
+fn load_standing(file: &dyn DiskFile, place: &Place) -> io::Result<RankIndex> {
+    let mut absent = vec![0; usize::try_from(place.end - place.absent_at).unwrap_or(0)];
+    file.read_at(&mut absent, place.absent_at)?;
+    if crc32fast::hash(&absent) != place.absent_crc {
+        return Err(invalid("the list of absent players does not match its checksum"));
+    }
+    let absent: HashSet<PlayerId> =
+        postcard::from_bytes(&absent).map_err(|error| invalid(error.to_string()))?;
+    let mut kept = HashMap::new();
+    let mut reader = RowReader::new(file, place.undo_at, place.absent_at);
+    while let Some((player, record)) = reader.next()? {
+        kept.insert(CompactString::from(player), record);
+    }
+    let changed = |player: &str| absent.contains(player) || kept.contains_key(player);
+    let mut reader = RowReader::new(file, place.rows_at, place.undo_at);
+    let mut failed = Ok(());
+    let rows = std::iter::from_fn(|| {
+        loop {
+            match reader.next() {
+                Ok(Some((player, _))) if !kept_is_empty(&absent, &kept) && changed(player) => {}
+                Ok(Some((player, record))) => return Some((CompactString::from(player), record)),
+                Ok(None) => return None,
+                Err(error) => {
+                    failed = Err(error);
+                    return None;
+                }
+            }
+        }
+    });
+    let expected = usize::try_from(place.rows).unwrap_or(0);
+    let mut index = RankIndex::from_sorted(rows, expected)
+        .map_err(|error| invalid(format!("rows are not in order: {error}")))?;
+    failed?;
+    for (player, record) in kept {
+        index.upsert(&player, record);
+    }
+    Ok(index)
+}
+
+fn kept_is_empty(absent: &HashSet<PlayerId>, kept: &HashMap<CompactString, Record>) -> bool {
+    absent.is_empty() && kept.is_empty()
+}
+
+fn name(position: u64) -> String {
+    format!("{position:020}{ENDING}")
+}
+
+fn remove_others(disk: &dyn Disk, position: u64) -> io::Result<()> {
+    let keep = name(position);
+    for file in disk.list(DIR)? {
+        if file.name != keep {
+            disk.remove(&format!("{DIR}/{}", file.name))?;
+        }
+    }
+    disk.sync_dir(DIR)
+}

@@ -1,0 +1,285 @@
+//! The contract as the embedded engine meets it: writes go to the sequencer, large files to the keeper, reads to the
+//! standings.
+
+use std::{
+    collections::HashMap,
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use prometheus_client::registry::Registry;
+use standings_core::{
+    Board, BoardId, KeyName, PlayerId, Profile, Score, SeasonId,
+    rule::{Rejection, Submission},
+};
+use tokio::sync::oneshot;
+
+use super::{
+    Embedded, QUEUE_SUBMISSIONS, Shared,
+    import::Import,
+    keeper::Job,
+    out_of_order,
+    sequencer::{self, Command, changes::Removal},
+};
+use crate::{
+    Engine, SeasonImport,
+    error::{EngineError, Result},
+    types::{
+        BackupInfo, BoardInfo, Distribution, KeyHash, KeyInfo, NameQuery, NamedPlayer, Page,
+        PageQuery, PlayerEntry, PlayerInfo, Put, Receipt, Role, ScorePlace, ScoreRow, SeasonRef,
+        SeasonsPage, SeasonsQuery, Selected,
+    },
+};
+
+#[async_trait]
+impl Engine for Embedded {
+    async fn boards(&self) -> Result<Vec<BoardInfo>> {
+        let now = self.shared.clock.now();
+        let catalog = self.shared.catalog.read();
+        let mut boards: Vec<_> = catalog.boards().map(|board| board.info(now)).collect();
+        boards.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(boards)
+    }
+
+    async fn board(&self, board: &BoardId) -> Result<BoardInfo> {
+        let now = self.shared.clock.now();
+        let catalog = self.shared.catalog.read();
+        let found = catalog.board(board).map(|board| board.info(now));
+        found.ok_or_else(|| EngineError::UnknownBoard(board.clone()))
+    }
+
+    async fn put_board(&self, board: &BoardId, definition: Board) -> Result<Put> {
+        let board = board.clone();
+        self.shared.queue.change(move |s| s.put_board(&board, &definition)).await
+    }
+
+    async fn delete_board(&self, board: &BoardId) -> Result<()> {
+        let board = board.clone();
+        self.shared.queue.change(move |s| s.delete_board(&board)).await
+    }
+
+    async fn submit(
+        &self,
+        board: &BoardId,
+        submissions: Vec<Submission>,
+    ) -> Result<Vec<Result<Receipt, Rejection>>> {
+        self.refuse_if_overloaded(submissions.len())?;
+        let (reply, receipts) = oneshot::channel();
+        self.shared.queue.send(Command::Submit { board: board.clone(), submissions, reply })?;
+        let mut receipts = answer(receipts).await?;
+        if receipts.iter().flatten().any(|receipt| receipt.duplicate && receipt.rank.is_none()) {
+            let board = board.clone();
+            receipts = self.read_disk(move |shared| Ok(complete(shared, &board, receipts))).await?;
+        }
+        Ok(receipts)
+    }
+
+    async fn set_scores(&self, board: &BoardId, rows: Vec<ScoreRow>) -> Result<SeasonId> {
+        loop {
+            // Asked for before the look, so that room made in between is not missed.
+            let room = self.shared.history.room.notified();
+            let Shared { queue, history, options, .. } = &*self.shared;
+            if history.lag() <= options.lag_records / 5 && queue.waiting() <= QUEUE_SUBMISSIONS / 2
+            {
+                break;
+            }
+            self.ready().await?;
+            let _ = tokio::time::timeout(Duration::from_millis(100), room).await;
+        }
+        let (reply, season) = oneshot::channel();
+        self.shared.queue.send(Command::Set { board: board.clone(), rows, reply })?;
+        answer(season).await
+    }
+
+    async fn remove_entry(
+        &self,
+        board: &BoardId,
+        season: &SeasonRef,
+        player: &PlayerId,
+    ) -> Result<()> {
+        let (id, which, who) = (board.clone(), season.clone(), player.clone());
+        let removal = self.shared.queue.change(move |s| s.remove_entry(&id, &which, &who)).await?;
+        let Removal::Frozen { board, season } = removal else { return Ok(()) };
+        let (reply, done) = oneshot::channel();
+        let job = Job::Remove { board, season, player: player.clone(), reply };
+        self.jobs.send(job).map_err(|_| sequencer::stopped())?;
+        answer(done).await
+    }
+
+    async fn seasons(&self, board: &BoardId, query: &SeasonsQuery) -> Result<SeasonsPage> {
+        let (board, query) = (board.clone(), query.clone());
+        self.read_disk(move |shared| shared.seasons(&board, &query)).await
+    }
+
+    async fn close_season(&self, board: &BoardId) -> Result<(SeasonId, SeasonId)> {
+        let board = board.clone();
+        self.shared.queue.change(move |s| s.close_season(&board)).await
+    }
+
+    async fn import_season(
+        &self,
+        board: &BoardId,
+        season: &SeasonId,
+    ) -> Result<Box<dyn SeasonImport>> {
+        let (id, wanted) = (board.clone(), season.clone());
+        let place = move |s: &mut sequencer::Sequencer| {
+            let (_, _, span, _) = s.place_import(&id, &wanted)?;
+            Ok(span)
+        };
+        let span = self.shared.queue.change(place).await?;
+        let definition = self.board(board).await?.definition;
+        Ok(Box::new(Import {
+            jobs: self.jobs.clone(),
+            board: board.clone(),
+            definition,
+            season: season.clone(),
+            ends_at: span.ends_at,
+            rows: Box::default(),
+            names: HashMap::new(),
+            count: 0,
+            bad_row: None,
+        }))
+    }
+
+    async fn page(&self, board: &BoardId, query: &PageQuery) -> Result<Page> {
+        let (id, query) = (board.clone(), query.clone());
+        self.read(board, &query.season.clone(), move |shared| shared.page(&id, &query)).await
+    }
+
+    async fn rows_of(
+        &self,
+        board: &BoardId,
+        season: &SeasonRef,
+        players: &[PlayerId],
+    ) -> Result<Selected> {
+        let (id, which, players) = (board.clone(), season.clone(), players.to_vec());
+        self.read(board, season, move |shared| shared.rows_of(&id, &which, &players)).await
+    }
+
+    async fn entry(
+        &self,
+        board: &BoardId,
+        season: &SeasonRef,
+        player: &PlayerId,
+        around: Option<usize>,
+    ) -> Result<PlayerEntry> {
+        let (id, which, player) = (board.clone(), season.clone(), player.clone());
+        self.read(board, season, move |shared| shared.entry(&id, &which, &player, around)).await
+    }
+
+    async fn place_of(
+        &self,
+        board: &BoardId,
+        season: &SeasonRef,
+        score: Score,
+        around: usize,
+    ) -> Result<ScorePlace> {
+        let (id, which) = (board.clone(), season.clone());
+        self.read(board, season, move |shared| shared.place_of(&id, &which, score, around)).await
+    }
+
+    async fn distribution(&self, board: &BoardId, season: &SeasonRef) -> Result<Distribution> {
+        let (id, which) = (board.clone(), season.clone());
+        self.read(board, season, move |shared| shared.distribution(&id, &which)).await
+    }
+
+    async fn put_player(&self, player: &PlayerId, profile: Profile) -> Result<()> {
+        self.refuse_if_overloaded(1)?;
+        let (reply, done) = oneshot::channel();
+        self.shared.queue.send(Command::Profile { player: player.clone(), profile, reply })?;
+        answer(done).await
+    }
+
+    async fn player(&self, player: &PlayerId, boards: usize) -> Result<PlayerInfo> {
+        let player = player.clone();
+        self.read_disk(move |shared| shared.player(&player, boards)).await
+    }
+
+    async fn players_by_name(&self, query: &NameQuery, limit: usize) -> Result<Vec<NamedPlayer>> {
+        let query = query.clone();
+        self.read_disk(move |shared| {
+            shared.read_history(|history| history.players_by_name(&query, limit))
+        })
+        .await
+    }
+
+    async fn keys(&self) -> Result<Vec<KeyInfo>> {
+        let catalog = self.shared.catalog.read();
+        Ok(catalog.keys().filter_map(|(name, _)| catalog.key_named(name)).collect())
+    }
+
+    async fn key(&self, hash: &KeyHash) -> Result<Option<KeyInfo>> {
+        Ok(self.shared.catalog.read().key(hash))
+    }
+
+    async fn put_key(
+        &self,
+        name: &KeyName,
+        role: Role,
+        hash: KeyHash,
+        replace: bool,
+    ) -> Result<()> {
+        let name = name.clone();
+        self.shared.queue.change(move |s| s.put_key(name, role, hash, replace)).await
+    }
+
+    async fn delete_key(&self, name: &KeyName) -> Result<()> {
+        let name = name.clone();
+        self.shared.queue.change(move |s| s.delete_key(name)).await
+    }
+
+    async fn ready(&self) -> Result<()> {
+        if let Some(why) = &*self.shared.broken.lock() {
+            return Err(out_of_order(why));
+        }
+        if self.shared.stopping() { Err(sequencer::stopped()) } else { Ok(()) }
+    }
+
+    async fn backup(&self, to: &Path) -> Result<BackupInfo> {
+        let (reply, done) = oneshot::channel();
+        let job = Job::Backup { to: to.to_owned(), reply };
+        self.jobs.send(job).map_err(|_| sequencer::stopped())?;
+        answer(done).await
+    }
+
+    fn register_metrics(self: Arc<Self>, registry: &mut Registry) {
+        self.shared.metrics.register(Arc::clone(&self.shared), registry);
+    }
+
+    async fn shutdown(&self) {
+        let Some(threads) = self.threads.lock().take() else { return };
+        self.shared.stopping.store(true, Ordering::Release);
+        let _ = self.shared.queue.send(Command::Stop);
+        let (shared, jobs) = (Arc::clone(&self.shared), self.jobs.clone());
+        let stop = move || {
+            // In the order of what depends on what: no job after the last write, no view after the last job.
+            let _ = threads.sequencer.join();
+            let _ = jobs.send(Job::Stop);
+            let _ = threads.keeper.join();
+            shared.history.close();
+            let _ = threads.historian.join();
+        };
+        let _ = tokio::task::spawn_blocking(stop).await;
+    }
+}
+
+/// Adds the rank to duplicates of events whose season has been frozen since: it is in the file.
+fn complete(
+    shared: &Shared,
+    board: &BoardId,
+    mut receipts: Vec<Result<Receipt, Rejection>>,
+) -> Vec<Result<Receipt, Rejection>> {
+    for receipt in receipts.iter_mut().flatten().filter(|r| r.duplicate && r.rank.is_none()) {
+        let season = SeasonRef::Id(receipt.season.clone());
+        let entry = shared.entry(board, &season, &receipt.player, None);
+        receipt.rank = entry.ok().map(|entry| entry.row.rank);
+    }
+    receipts
+}
+
+/// The answer of a thread that may have ended without one.
+pub(super) async fn answer<T>(answer: oneshot::Receiver<Result<T>>) -> Result<T> {
+    answer.await.unwrap_or_else(|_| Err(sequencer::stopped()))
+}

@@ -1,0 +1,392 @@
+//! Frozen standings: closed seasons as immutable files that cost no memory.
+//!
+//! ```text
+//! header   magic, version u16, rows u64, slots u64, text bytes u64, checksums of the three parts, crc
+//! rows     32 bytes each in rank order: folded score i64, at i64, updated i64, text offset u64
+//! slots    u32 each: a hash table from player to row + 1, 0 where empty, linear probing
+//! text     for each row: id length u8, name length u16, id, name
+//! ```
+//!
+//! All numbers are little endian. A position is an address, a player is one or two probes, a score is a binary search. The
+//! operating system's cache of pages is the only cache. A file is written whole under a name that was never used before and
+//! shows only when a record in the log names it; changing one means writing another.
+
+use std::{io, ops::ControlFlow, sync::Arc};
+
+use standings_core::{Found, Millis, Name, Position, Record, Score, SortKey, standing::Standing};
+
+use super::{
+    disk::{Disk, DiskFile},
+    files::{NewFile, checksum},
+    record::{BoardNo, FrozenFile, SeasonNo},
+    rows::invalid,
+};
+
+pub(crate) const DIR: &str = "frozen";
+const MAGIC: &[u8; 8] = b"STDGFRZN";
+const VERSION: u16 = 1;
+const HEADER: usize = 8 + 2 + 3 * 8 + 3 * 4 + 4;
+const ROW: usize = 32;
+const TEXT_HEADER: usize = 3;
+/// Rows read at once when scanning.
+const SCAN_ROWS: u64 = 256;
+/// Files kept open: whoever looks at last week's ranking looks at the same few.
+const OPEN_FILES: usize = 256;
+
+/// Writes a frozen standing row by row.
+pub(crate) struct FrozenWriter<'a> {
+    rows: super::files::Writer<'a>,
+    text: super::files::Writer<'a>,
+    slots: Vec<u32>,
+    count: u32,
+    expected: u64,
+    text_at: u64,
+    total: i128,
+}
+
+/// Writes a frozen standing of exactly `players` rows, which `fill` pushes in order. Returns what the record in the log
+/// says of it.
+pub(crate) fn write(
+    disk: &Arc<dyn Disk>,
+    name: String,
+    players: u64,
+    fill: impl FnOnce(&mut FrozenWriter<'_>) -> io::Result<()>,
+) -> io::Result<FrozenFile> {
+    if players == 0 {
+        return Ok(FrozenFile::empty());
+    }
+    disk.create_dir(DIR)?;
+    // Two thirds full at most: a probe or two finds a player.
+    let slots = players + players / 2 + 1;
+    let rows_at = HEADER as u64;
+    let slots_at = rows_at + players * ROW as u64;
+    let text_at = slots_at + slots * 4;
+    let new = NewFile::create(Arc::clone(disk), DIR, name.clone())?;
+    let slot_count = usize::try_from(slots).map_err(|_| invalid("too many rows"))?;
+    let mut writer = FrozenWriter {
+        rows: new.writer(rows_at),
+        text: new.writer(text_at),
+        slots: vec![0; slot_count],
+        count: 0,
+        expected: players,
+        text_at,
+        total: 0,
+    };
+    fill(&mut writer)?;
+    if u64::from(writer.count) != players {
+        return Err(invalid(format!("{} rows came where {players} were announced", writer.count)));
+    }
+    let FrozenWriter { rows, text, slots: table, total, .. } = writer;
+    let text_bytes = text.offset() - text_at;
+    let mut out = new.writer(slots_at);
+    for slot in &table {
+        out.write(&slot.to_le_bytes())?;
+    }
+    let mut header = Vec::with_capacity(HEADER);
+    header.extend_from_slice(MAGIC);
+    header.extend_from_slice(&VERSION.to_le_bytes());
+    for number in [players, slots, text_bytes] {
+        header.extend_from_slice(&number.to_le_bytes());
+    }
+    for crc in [rows.finish()?, out.finish()?, text.finish()?] {
+        header.extend_from_slice(&crc.to_le_bytes());
+    }
+    header.extend_from_slice(&crc32fast::hash(&header).to_le_bytes());
+    let mut out = new.writer(0);
+    out.write(&header)?;
+    out.finish()?;
+    new.commit()?;
+    Ok(FrozenFile { name, players, total, imported: false })
+}
+
+impl FrozenWriter<'_> {
+    /// Adds the next row in order.
+    pub(crate) fn push(
+        &mut self,
+        player: &str,
+        name: Option<&str>,
+        record: Record,
+    ) -> io::Result<()> {
+        if u64::from(self.count) == self.expected {
+            return Err(invalid("more rows came than were announced"));
+        }
+        let slots = self.slots.len() as u64;
+        let mut slot = hash(player) % slots;
+        // The slot is below the length of a vector.
+        #[expect(clippy::cast_possible_truncation, reason = "see above")]
+        while self.slots[slot as usize] != 0 {
+            slot = (slot + 1) % slots;
+        }
+        self.count += 1;
+        #[expect(clippy::cast_possible_truncation, reason = "see above")]
+        {
+            self.slots[slot as usize] = self.count;
+        }
+        let offset = self.text.offset() - self.text_at;
+        for number in
+            [record.key.folded, record.key.at.0, record.updated_at.0, offset.cast_signed()]
+        {
+            self.rows.write(&number.to_le_bytes())?;
+        }
+        let name = name.unwrap_or("");
+        let id_bytes = u8::try_from(player.len()).map_err(|_| invalid("an id is too long"))?;
+        let name_bytes = u16::try_from(name.len()).map_err(|_| invalid("a name is too long"))?;
+        self.text.write(&[id_bytes])?;
+        self.text.write(&name_bytes.to_le_bytes())?;
+        self.text.write(player.as_bytes())?;
+        self.text.write(name.as_bytes())?;
+        self.total += i128::from(record.key.folded);
+        Ok(())
+    }
+}
+
+/// FNV-1a with a final mix: part of the file format, so it is written out here.
+fn hash(player: &str) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in player.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    hash ^ (hash >> 32)
+}
+
+/// The name of a frozen file: the sequence number and the count of names given in this run make it one of its kind.
+pub(crate) fn name(board: BoardNo, season: SeasonNo, seq: u64, count: u64) -> String {
+    format!("{board}-{season}-{seq}-{count}.standing")
+}
+
+/// An open frozen standing.
+pub(crate) struct Frozen {
+    file: Option<Box<dyn DiskFile>>,
+    players: u64,
+    total: i128,
+    slots: u64,
+    text_bytes: u64,
+    checksums: [u32; 3],
+}
+
+struct RawRow {
+    record: Record,
+    text: u64,
+}
+
+impl Frozen {
+    pub(crate) fn open(disk: &dyn Disk, frozen: &FrozenFile) -> io::Result<Self> {
+        let FrozenFile { name, players, total, .. } = frozen;
+        if name.is_empty() {
+            let (file, checksums) = (None, [0; 3]);
+            return Ok(Self { file, players: 0, total: 0, slots: 0, text_bytes: 0, checksums });
+        }
+        let in_file =
+            |error: io::Error| io::Error::new(error.kind(), format!("{DIR}/{name}: {error}"));
+        let file = disk.open(&format!("{DIR}/{name}")).map_err(in_file)?;
+        let mut header = [0; HEADER];
+        file.read_at(&mut header, 0).map_err(in_file)?;
+        let (body, crc) = header.split_last_chunk::<4>().expect("the header is longer");
+        if !body.starts_with(MAGIC) || crc32fast::hash(body) != u32::from_le_bytes(*crc) {
+            return Err(in_file(invalid("not a frozen standing, or its header is damaged")));
+        }
+        if body[8..10] != VERSION.to_le_bytes() {
+            return Err(in_file(invalid("written by another version of this program")));
+        }
+        let number = |i: usize| long(&body[10 + 8 * i..]);
+        let crc = |i: usize| {
+            u32::from_le_bytes(*body[34 + 4 * i..].first_chunk().expect("three checksums"))
+        };
+        if number(0) != *players {
+            return Err(in_file(invalid("it does not have the rows that the ledger says")));
+        }
+        Ok(Self {
+            file: Some(file),
+            players: *players,
+            total: *total,
+            slots: number(1),
+            text_bytes: number(2),
+            checksums: [crc(0), crc(1), crc(2)],
+        })
+    }
+
+    fn file(&self) -> io::Result<&dyn DiskFile> {
+        self.file.as_deref().ok_or_else(|| invalid("an empty standing has no rows to read"))
+    }
+
+    fn parts(&self) -> [u64; 4] {
+        let rows = HEADER as u64;
+        let slots = rows + self.players * ROW as u64;
+        let text = slots + self.slots * 4;
+        [rows, slots, text, text + self.text_bytes]
+    }
+
+    /// Reads every byte and compares the checksums.
+    pub(crate) fn verify(&self) -> io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let parts = self.parts();
+        for (part, expected) in self.checksums.iter().enumerate() {
+            if checksum(file.as_ref(), parts[part], parts[part + 1])? != *expected {
+                return Err(invalid(["rows", "slots", "text"][part].to_owned() + " are damaged"));
+            }
+        }
+        Ok(())
+    }
+
+    fn raw(&self, position: u64) -> io::Result<RawRow> {
+        let mut bytes = [0; ROW];
+        self.file()?.read_at(&mut bytes, HEADER as u64 + position * ROW as u64)?;
+        parse_row(&bytes)
+    }
+
+    /// The id and the name of a row.
+    fn text(&self, offset: u64) -> io::Result<(String, Option<Name>)> {
+        // Most texts are short: one read takes header and text.
+        let mut bytes = [0; 128];
+        let rest = self.text_bytes.checked_sub(offset).filter(|rest| *rest >= TEXT_HEADER as u64);
+        let rest = rest.ok_or_else(|| invalid("a row points beyond the text"))?;
+        let length = usize::try_from(rest).unwrap_or(128).min(128);
+        let start = self.parts()[2] + offset;
+        self.file()?.read_at(&mut bytes[..length], start)?;
+        let (id, name) =
+            (usize::from(bytes[0]), usize::from(u16::from_le_bytes([bytes[1], bytes[2]])));
+        let mut text = bytes[TEXT_HEADER..].to_vec();
+        if TEXT_HEADER + id + name > length {
+            text.resize(id + name, 0);
+            self.file()?.read_at(&mut text, start + TEXT_HEADER as u64)?;
+        }
+        text.truncate(id + name);
+        let mut player = String::from_utf8(text).map_err(|_| invalid("an id is not text"))?;
+        let name = player.split_off(id);
+        Ok((player, Name::new(&name).ok()))
+    }
+
+    /// The name that the player at a position had when the season closed.
+    pub(crate) fn name_at(&self, position: Position) -> io::Result<Option<Name>> {
+        Ok(self.text(self.raw(position.0)?.text)?.1)
+    }
+
+    fn partition(
+        &self,
+        mut before: impl FnMut(&Self, &RawRow) -> io::Result<bool>,
+    ) -> io::Result<Position> {
+        let (mut low, mut high) = (0, self.players);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if before(self, &self.raw(middle)?)? {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(Position(low))
+    }
+}
+
+fn long(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(*bytes.first_chunk().expect("eight bytes"))
+}
+
+fn parse_row(bytes: &[u8; ROW]) -> io::Result<RawRow> {
+    let number = |i: usize| long(&bytes[8 * i..]).cast_signed();
+    let time = |i: usize| Millis::new(number(i)).ok_or_else(|| invalid("a time is out of range"));
+    let folded = number(0);
+    Score::new(folded).ok_or_else(|| invalid("a score is out of range"))?;
+    let key = SortKey { folded, at: time(1)? };
+    let record = Record { key, updated_at: time(2)? };
+    Ok(RawRow { record, text: number(3).cast_unsigned() })
+}
+
+impl Standing for Frozen {
+    type Error = io::Error;
+
+    fn players(&self) -> u64 {
+        self.players
+    }
+
+    fn total(&self) -> i128 {
+        self.total
+    }
+
+    fn find(&self, player: &str) -> io::Result<Option<Found>> {
+        if self.players == 0 {
+            return Ok(None);
+        }
+        let slots_at = self.parts()[1];
+        let mut slot = hash(player) % self.slots.max(1);
+        // A table that is not damaged has an empty slot.
+        for _ in 0..self.slots {
+            let mut bytes = [0; 4];
+            self.file()?.read_at(&mut bytes, slots_at + slot * 4)?;
+            let Some(position) = u32::from_le_bytes(bytes).checked_sub(1) else { return Ok(None) };
+            let position = u64::from(position);
+            let row = self.raw(position)?;
+            if self.text(row.text)?.0 == player {
+                let first_of_score = self.before_score(row.record.key.folded)?;
+                let position = Position(position);
+                return Ok(Some(Found { position, first_of_score, record: row.record }));
+            }
+            slot = (slot + 1) % self.slots;
+        }
+        Err(invalid("the table of players has no end"))
+    }
+
+    fn before_score(&self, folded: i64) -> io::Result<Position> {
+        self.partition(|_, row| Ok(row.record.key.folded < folded))
+    }
+
+    fn through(&self, key: SortKey, player: &str) -> io::Result<Position> {
+        self.partition(|frozen, row| {
+            Ok(match row.record.key.cmp(&key) {
+                std::cmp::Ordering::Less => true,
+                std::cmp::Ordering::Greater => false,
+                std::cmp::Ordering::Equal => {
+                    frozen.text(row.text)?.0.as_bytes() <= player.as_bytes()
+                }
+            })
+        })
+    }
+
+    fn visit(
+        &self,
+        from: Position,
+        visitor: &mut dyn FnMut(&str, Record) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        let mut position = from.0;
+        while position < self.players {
+            let rows = SCAN_ROWS.min(self.players - position);
+            let mut bytes = vec![0; usize::try_from(rows).unwrap_or(0) * ROW];
+            self.file()?.read_at(&mut bytes, HEADER as u64 + position * ROW as u64)?;
+            for row in bytes.as_chunks::<ROW>().0 {
+                let row = parse_row(row)?;
+                if visitor(&self.text(row.text)?.0, row.record).is_break() {
+                    return Ok(());
+                }
+            }
+            position += rows;
+        }
+        Ok(())
+    }
+}
+
+/// Frozen standings that were looked at lately, open.
+pub(crate) struct FrozenFiles {
+    disk: Arc<dyn Disk>,
+    open: quick_cache::sync::Cache<String, Arc<Frozen>>,
+}
+
+impl FrozenFiles {
+    pub(crate) fn new(disk: Arc<dyn Disk>) -> Self {
+        Self { disk, open: quick_cache::sync::Cache::new(OPEN_FILES) }
+    }
+
+    pub(crate) fn get(&self, file: &FrozenFile) -> io::Result<Arc<Frozen>> {
+        self.open
+            .get_or_insert_with(&file.name, || Frozen::open(self.disk.as_ref(), file).map(Arc::new))
+    }
+
+    /// Removes a file that nothing names any more.
+    pub(crate) fn remove(&self, file: &FrozenFile) -> io::Result<()> {
+        self.open.remove(&file.name);
+        if file.name.is_empty() {
+            Ok(())
+        } else {
+            self.disk.remove(&format!("{DIR}/{}", file.name))
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The thread that feeds the history.
+
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use fjall::{OwnedWriteBatch, PersistMode};
+use standings_core::{PlayerId, Profile};
+
+use super::{Group, History, Result, StoredEvent, StoredId, event_key, id_key, names::name_key};
+use crate::embedded::record::Record;
+
+/// Records in one batch: enough that the cost of a batch does not count, few enough to be small in memory.
+const BATCH_RECORDS: usize = 16_384;
+/// How often what was applied is made to survive a power cut. Until then the log keeps its segments.
+const PERSIST_EVERY: Duration = Duration::from_secs(1);
+/// How long to wait after the store refused a batch.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+impl History {
+    /// Feeds the store until it is told to end and nothing is left. A store that fails is tried again: the records stay in
+    /// the tail and in the log, and once too many wait, writers are refused.
+    pub(crate) fn feed(&self) {
+        let mut persisted = Instant::now();
+        let mut dirty = false;
+        loop {
+            let (groups, closing) = self.wait_for_groups(dirty);
+            if groups.is_empty() && closing {
+                break;
+            }
+            if !groups.is_empty() {
+                if let Err(error) = self.apply(&groups) {
+                    tracing::error!(%error, "the history does not take records; trying again");
+                    if closing {
+                        break;
+                    }
+                    std::thread::sleep(RETRY_AFTER);
+                    continue;
+                }
+                dirty = true;
+                self.tail.lock().applied(groups.len());
+                self.room.notify_waiters();
+            }
+            if dirty && (groups.is_empty() || persisted.elapsed() >= PERSIST_EVERY) {
+                match self.persist() {
+                    Ok(()) => dirty = false,
+                    Err(error) => tracing::error!(%error, "the history cannot be made durable"),
+                }
+                persisted = Instant::now();
+            }
+        }
+        if let Err(error) = self.persist() {
+            tracing::error!(%error, "the history cannot be made durable; the log keeps what it lacks");
+        }
+    }
+
+    /// Waits for work; while something is not yet persisted, only for a while.
+    fn wait_for_groups(&self, dirty: bool) -> (Vec<Arc<Group>>, bool) {
+        let mut tail = self.tail.lock();
+        loop {
+            let groups = tail.next(BATCH_RECORDS);
+            if !groups.is_empty() || tail.closing {
+                return (groups, tail.closing);
+            }
+            if !dirty {
+                self.work.wait(&mut tail);
+            } else if self.work.wait_for(&mut tail, PERSIST_EVERY).timed_out() {
+                return (Vec::new(), false);
+            }
+        }
+    }
+
+    /// Ends [`feed`](Self::feed) once everything that may go into the store is in it.
+    pub(crate) fn close(&self) {
+        self.tail.lock().closing = true;
+        self.work.notify_one();
+    }
+
+    /// Applies groups in one atomic batch, together with the position that they lead to.
+    fn apply(&self, groups: &[Arc<Group>]) -> Result<()> {
+        let Some(last) = groups.last() else { return Ok(()) };
+        let mut batch = self.db.batch();
+        // What earlier records of this very batch have made of profiles: the store cannot tell yet.
+        let mut profiles = HashMap::new();
+        for group in groups {
+            for (record, seq) in group.records.iter().zip(group.first_seq..) {
+                self.apply_record(&mut batch, &mut profiles, record, seq)?;
+            }
+        }
+        batch.insert(&self.meta, "position", last.end().to_be_bytes());
+        batch.durability(None::<PersistMode>).commit()?;
+        Ok(())
+    }
+
+    fn apply_record(
+        &self,
+        batch: &mut OwnedWriteBatch,
+        profiles: &mut HashMap<PlayerId, Option<Profile>>,
+        record: &Record,
+        seq: u64,
+    ) -> Result<()> {
+        match record {
+            Record::Event(event) => {
+                let stored = StoredEvent::of(event);
+                let key = event_key(&event.player, event.board, seq);
+                batch.insert(&self.events, key, postcard::to_stdvec(&stored)?);
+                if let Some(id) = &event.event_id {
+                    let stored = postcard::to_stdvec(&StoredId::of(event))?;
+                    batch.insert(&self.ids, id_key(event.board, id), stored);
+                }
+            }
+            Record::Scores { .. } => {
+                batch.insert(&self.imports, seq.to_be_bytes(), postcard::to_stdvec(record)?);
+            }
+            Record::EntryRemoved { board, season, player, at } => {
+                let stored = StoredEvent::Removed { season: *season, at: *at };
+                let key = event_key(player, *board, seq);
+                batch.insert(&self.events, key, postcard::to_stdvec(&stored)?);
+            }
+            Record::PlayerPut { player, profile } => {
+                let before = match profiles.remove(player) {
+                    Some(before) => before,
+                    None => match self.players.get(player.as_bytes())? {
+                        Some(bytes) => Some(postcard::from_bytes(&bytes)?),
+                        None => None,
+                    },
+                };
+                if let Some(name) = before.and_then(|before: Profile| before.name) {
+                    batch.remove(&self.names, name_key(&name, player));
+                }
+                if let Some(name) = &profile.name {
+                    batch.insert(&self.names, name_key(name, player), name.as_bytes());
+                }
+                batch.insert(&self.players, player.as_bytes(), postcard::to_stdvec(profile)?);
+                profiles.insert(player.clone(), Some(profile.clone()));
+            }
+            Record::BoardPut { .. }
+            | Record::BoardDeleted { .. }
+            | Record::SeasonOpened { .. }
+            | Record::SeasonEnds { .. }
+            | Record::SeasonClosed { .. }
+            | Record::SeasonFrozen { .. }
+            | Record::SeasonDropped { .. }
+            | Record::KeyPut { .. }
+            | Record::KeyDeleted { .. } => {
+                batch.insert(&self.catalog, seq.to_be_bytes(), postcard::to_stdvec(record)?);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,394 @@
+//! The history: a view of the log in fjall, with a position.
+//!
+//! It holds what cannot be kept in memory: every event by player, profiles and names, event ids, and the records that
+//! make the catalog. A thread of its own feeds it in large batches, long after the writes were acknowledged. Until then
+//! records wait in the [`Tail`], in memory, and every read merges the two; a receipt is thus always followed by a
+//! history that contains it. The position is written in the same atomic batch as the records, so nothing is applied twice.
+//!
+//! | keyspace | key | value |
+//! |---|---|---|
+//! | `meta` | `position` | the next sequence number to apply, u64 big endian |
+//! | `events` | player, 0, board u32, sequence u64 | [`StoredEvent`] |
+//! | `ids` | board u32, event id | [`StoredId`] |
+//! | `players` | player | profile |
+//! | `names` | folded name, 0, player | the name as written |
+//! | `catalog` | sequence u64 | a record of boards, seasons or keys |
+//! | `imports` | sequence u64 | a record of scores that were set |
+//!
+//! Numbers in keys are big endian, so that they sort.
+
+mod feed;
+mod names;
+mod tail;
+
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use parking_lot::{Condvar, Mutex};
+use serde::{Deserialize, Serialize};
+use standings_core::{EventId, Millis, PlayerId, Profile, Score, rule::Entry};
+
+use super::record::{BoardNo, Event, Record, SeasonNo};
+use tail::Tail;
+
+/// Memory for blocks of the history: names and event ids of players who are active now.
+const CACHE_BYTES: u64 = 32 << 20;
+/// Small journals and memtables make the store reopen in half a second; see the measurements in the design.
+const JOURNAL_BYTES: u64 = 64 << 20;
+const MEMTABLE_BYTES: u64 = 16 << 20;
+/// Profiles kept decoded: the top of every board, and whoever looks at it.
+const CACHED_PROFILES: usize = 100_000;
+
+/// The history and what is on its way into it.
+pub(crate) struct History {
+    db: Database,
+    meta: Keyspace,
+    events: Keyspace,
+    ids: Keyspace,
+    players: Keyspace,
+    names: Keyspace,
+    catalog: Keyspace,
+    imports: Keyspace,
+    tail: Mutex<Tail>,
+    /// Signals the feeding thread: records wait, or the end has come.
+    work: Condvar,
+    /// Signals writers that wait for room.
+    pub(crate) room: tokio::sync::Notify,
+    /// All records before this number are in the store and would survive a power cut.
+    durable: AtomicU64,
+    profiles: quick_cache::sync::Cache<PlayerId, Option<Arc<Profile>>>,
+    /// Counts changes of profiles; see [`History::profile`].
+    profile_epoch: AtomicU64,
+}
+
+/// Records that were made durable together.
+pub(crate) struct Group {
+    pub(crate) first_seq: u64,
+    pub(crate) records: Vec<Record>,
+}
+
+impl Group {
+    pub(crate) fn end(&self) -> u64 {
+        self.first_seq + self.records.len() as u64
+    }
+
+    /// How much memory it holds, in records; the scores of an import count one by one.
+    fn weight(&self) -> usize {
+        let weight = |record: &Record| match record {
+            Record::Scores { rows, .. } => rows.len(),
+            _ => 1,
+        };
+        self.records.iter().map(weight).sum()
+    }
+}
+
+/// A ledger entry of one player: board, season and sequence number are in its key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum StoredEvent {
+    Accepted {
+        season: SeasonNo,
+        points: Score,
+        event_id: Option<EventId>,
+        at: Millis,
+        entry: Entry,
+    },
+    Removed {
+        season: SeasonNo,
+        at: Millis,
+    },
+}
+
+/// What was answered for an event id.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct StoredId {
+    pub(crate) player: PlayerId,
+    pub(crate) points: Score,
+    pub(crate) season: SeasonNo,
+    pub(crate) entry: Entry,
+}
+
+impl StoredEvent {
+    pub(crate) fn of(event: &Event) -> Self {
+        Self::Accepted {
+            season: event.season,
+            points: event.points,
+            event_id: event.event_id.clone(),
+            at: event.at,
+            entry: event.entry,
+        }
+    }
+}
+
+impl StoredId {
+    pub(crate) fn of(event: &Event) -> Self {
+        Self {
+            player: event.player.clone(),
+            points: event.points,
+            season: event.season,
+            entry: event.entry,
+        }
+    }
+}
+
+/// Anything that went wrong in the store.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HistoryError {
+    #[error("the history store failed: {0}")]
+    Store(#[from] fjall::Error),
+    #[error("the history holds a value that cannot be decoded: {0}; run `standings check`")]
+    Decode(#[from] postcard::Error),
+    #[error("the history holds a key that cannot be decoded; run `standings check`")]
+    Key,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, HistoryError>;
+
+impl History {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let db = Database::builder(path)
+            .cache_size(CACHE_BYTES)
+            .max_journaling_size(JOURNAL_BYTES)
+            .manual_journal_persist(true)
+            .worker_threads(1)
+            .open()?;
+        let keyspace = |name| {
+            db.keyspace(name, || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES))
+        };
+        let meta = keyspace("meta")?;
+        let events = keyspace("events")?;
+        let ids = keyspace("ids")?;
+        let players = keyspace("players")?;
+        let names = keyspace("names")?;
+        let catalog = keyspace("catalog")?;
+        let imports = keyspace("imports")?;
+        let position = match meta.get("position")? {
+            Some(bytes) => {
+                u64::from_be_bytes(bytes.as_ref().try_into().map_err(|_| HistoryError::Key)?)
+            }
+            None => 0,
+        };
+        Ok(Self {
+            db,
+            meta,
+            events,
+            ids,
+            players,
+            names,
+            catalog,
+            imports,
+            tail: Mutex::new(Tail::new(position)),
+            work: Condvar::new(),
+            room: tokio::sync::Notify::new(),
+            durable: position.into(),
+            profiles: quick_cache::sync::Cache::new(CACHED_PROFILES),
+            profile_epoch: AtomicU64::new(0),
+        })
+    }
+
+    /// The number of the first record that is not yet in the store.
+    pub(crate) fn position(&self) -> u64 {
+        self.tail.lock().position()
+    }
+
+    /// All records before this number are in the store for good; the log may drop them.
+    pub(crate) fn durable(&self) -> u64 {
+        self.durable.load(Ordering::Acquire)
+    }
+
+    /// How many records wait.
+    pub(crate) fn lag(&self) -> usize {
+        self.tail.lock().len()
+    }
+
+    /// Takes over records that are durable in the log, or (with durability `interval`) will be once the log has been
+    /// synced up to their end; see [`History::release`].
+    pub(crate) fn push(&self, group: Group) {
+        let group = Arc::new(group);
+        self.tail.lock().push(Arc::clone(&group));
+        if group.records.iter().any(|record| matches!(record, Record::PlayerPut { .. })) {
+            self.forget_profiles(&group);
+        }
+    }
+
+    /// Lets everything before this number into the store: the log has it durably. The store must never know more than the
+    /// log, or a crash would leave it ahead.
+    pub(crate) fn release(&self, before: u64) {
+        self.tail.lock().release(before);
+        self.work.notify_one();
+    }
+
+    /// A player's profile.
+    ///
+    /// A reader may have loaded a profile just before it changes and put it into the cache just after. The epoch closes
+    /// that gap: it is raised before the writer clears the cache, and a reader who sees it raised takes back what it put.
+    pub(crate) fn profile(&self, player: &PlayerId) -> Result<Option<Arc<Profile>>> {
+        if let Some(cached) = self.profiles.get(player) {
+            return Ok(cached);
+        }
+        let epoch = self.profile_epoch.load(Ordering::SeqCst);
+        let profile = self.load_profile(player)?;
+        self.profiles.insert(player.clone(), profile.clone());
+        if self.profile_epoch.load(Ordering::SeqCst) != epoch {
+            self.profiles.remove(player);
+        }
+        Ok(profile)
+    }
+
+    /// The same for a scan over everyone, which would only drive others out of the cache.
+    pub(crate) fn profile_uncached(&self, player: &PlayerId) -> Result<Option<Arc<Profile>>> {
+        self.load_profile(player)
+    }
+
+    fn load_profile(&self, player: &PlayerId) -> Result<Option<Arc<Profile>>> {
+        if let Some(profile) = self.tail.lock().profile(player) {
+            return Ok(Some(profile));
+        }
+        match self.players.get(player.as_bytes())? {
+            Some(bytes) => Ok(Some(Arc::new(postcard::from_bytes(&bytes)?))),
+            None => Ok(None),
+        }
+    }
+
+    fn forget_profiles(&self, group: &Group) {
+        self.profile_epoch.fetch_add(1, Ordering::SeqCst);
+        for record in &group.records {
+            if let Record::PlayerPut { player, .. } = record {
+                self.profiles.remove(player);
+            }
+        }
+    }
+
+    /// What was answered for an event id.
+    pub(crate) fn event_id(&self, board: BoardNo, id: &EventId) -> Result<Option<StoredId>> {
+        if let Some(stored) = self.tail.lock().event_id(board, id) {
+            return Ok(Some(stored));
+        }
+        match self.ids.get(id_key(board, id))? {
+            Some(bytes) => Ok(Some(postcard::from_bytes(&bytes)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The boards on which a player has ever had an event.
+    pub(crate) fn boards_of(&self, player: &PlayerId) -> Result<BTreeSet<BoardNo>> {
+        // The tail before the store: what leaves the one meanwhile is in the other.
+        let waiting = self.tail.lock().groups();
+        let events =
+            waiting.iter().flat_map(|group| &group.records).filter_map(|record| match record {
+                Record::Event(event) if event.player == *player => Some(event.board),
+                _ => None,
+            });
+        let mut boards: BTreeSet<BoardNo> = events.collect();
+        let mut from = 0;
+        // One seek a board: the number of events does not matter.
+        loop {
+            let (low, high) =
+                (event_key(player, from, 0), event_key(player, BoardNo::MAX, u64::MAX));
+            let Some(guard) = self.events.range(low..=high).next() else { break };
+            let board = split_event_key(&guard.key()?)?.1;
+            boards.insert(board);
+            let Some(next) = board.checked_add(1) else { break };
+            from = next;
+        }
+        Ok(boards)
+    }
+
+    /// Visits the whole ledger of events as the store has it: by player, then by board, then in order.
+    pub(crate) fn visit_events(
+        &self,
+        mut visitor: impl FnMut(PlayerId, BoardNo, u64, StoredEvent),
+    ) -> Result<()> {
+        for guard in self.events.iter() {
+            let (key, value) = guard.into_inner()?;
+            let (player, board, seq) = split_event_key(&key)?;
+            visitor(player, board, seq, postcard::from_bytes(&value)?);
+        }
+        Ok(())
+    }
+
+    /// The records that made boards, seasons and keys, in order.
+    pub(crate) fn catalog_records(&self) -> Result<Vec<Record>> {
+        self.catalog.iter().map(|guard| Ok(postcard::from_bytes(&guard.value()?)?)).collect()
+    }
+
+    /// Visits the scores that were set, in order, each record with its number.
+    pub(crate) fn visit_imports(&self, mut visitor: impl FnMut(u64, Record)) -> Result<()> {
+        for guard in self.imports.iter() {
+            let (key, value) = guard.into_inner()?;
+            let seq = key.as_ref().try_into().map_err(|_| HistoryError::Key)?;
+            visitor(u64::from_be_bytes(seq), postcard::from_bytes(&value)?);
+        }
+        Ok(())
+    }
+
+    /// Makes what has been applied survive a power cut.
+    pub(crate) fn persist(&self) -> Result<()> {
+        let position = self.position();
+        self.db.persist(PersistMode::SyncAll)?;
+        self.durable.fetch_max(position, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Bytes on disk.
+    pub(crate) fn disk_bytes(&self) -> u64 {
+        self.db.disk_space().unwrap_or(0)
+    }
+
+    /// Copies the store as it is at one instant into another directory.
+    pub(crate) fn copy_to(&self, path: &Path) -> Result<()> {
+        use fjall::Readable as _;
+        let snapshot = self.db.snapshot();
+        let copy = Self::open(path)?;
+        let pairs = [
+            (&self.events, &copy.events),
+            (&self.ids, &copy.ids),
+            (&self.players, &copy.players),
+            (&self.names, &copy.names),
+            (&self.catalog, &copy.catalog),
+            (&self.imports, &copy.imports),
+            (&self.meta, &copy.meta),
+        ];
+        for (from, to) in pairs {
+            let mut ingestion = to.start_ingestion()?;
+            for guard in snapshot.iter(from) {
+                let (key, value) = guard.into_inner()?;
+                ingestion.write(key, value)?;
+            }
+            ingestion.finish()?;
+        }
+        copy.db.persist(PersistMode::SyncAll)?;
+        Ok(())
+    }
+}
+
+fn id_key(board: BoardNo, id: &EventId) -> Vec<u8> {
+    [&board.to_be_bytes()[..], id.as_bytes()].concat()
+}
+
+/// Ids hold no control characters, so a zero byte ends one.
+fn event_key(player: &str, board: BoardNo, seq: u64) -> Vec<u8> {
+    let mut key = Vec::with_capacity(player.len() + 13);
+    key.extend_from_slice(player.as_bytes());
+    key.push(0);
+    key.extend_from_slice(&board.to_be_bytes());
+    key.extend_from_slice(&seq.to_be_bytes());
+    key
+}
+
+fn split_event_key(key: &[u8]) -> Result<(PlayerId, BoardNo, u64)> {
+    let split = || {
+        let (rest, seq) = key.split_last_chunk::<8>()?;
+        let (rest, board) = rest.split_last_chunk::<4>()?;
+        let player = std::str::from_utf8(rest.strip_suffix(&[0])?).ok()?;
+        let player = PlayerId::new(player).ok()?;
+        Some((player, BoardNo::from_be_bytes(*board), u64::from_be_bytes(*seq)))
+    };
+    split().ok_or(HistoryError::Key)
+}

@@ -1,0 +1,127 @@
+//! What the log holds: decided, absolute results, never requests.
+//!
+//! Replaying a record needs neither rules nor a clock, and applying one twice is harmless. Boards and seasons go by
+//! numbers that are never used again, so that a board created under an old id inherits nothing.
+//!
+//! Records are encoded with postcard. New kinds are added at the end; a change to an existing one is a new format version.
+
+use serde::{Deserialize, Serialize};
+use standings_core::{
+    BoardId, EventId, KeyName, Millis, PlayerId, Profile, Score, SeasonId, rule::Entry,
+};
+
+use crate::types::{KeyHash, Role};
+
+/// The number of a board, given once.
+pub(crate) type BoardNo = u32;
+/// The number of a season within its board, given once.
+pub(crate) type SeasonNo = u32;
+
+/// One fact.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Record {
+    /// A submission was accepted.
+    Event(Event),
+    /// Scores were set by an import or a correction, whatever the rule: one record for many, because nobody asks for
+    /// them one by one.
+    Scores { board: BoardNo, season: SeasonNo, at: Millis, rows: Vec<SetScore> },
+    /// A player was taken off a season.
+    EntryRemoved { board: BoardNo, season: SeasonNo, player: PlayerId, at: Millis },
+    /// A board is defined so from now on. The definition is JSON: it is read by people as often as by this program.
+    BoardPut { board: BoardNo, id: BoardId, definition: String, at: Millis },
+    /// A board is gone with all its seasons.
+    BoardDeleted { board: BoardNo },
+    /// A season exists.
+    SeasonOpened {
+        board: BoardNo,
+        season: SeasonNo,
+        id: SeasonId,
+        starts_at: Millis,
+        ends_at: Millis,
+    },
+    /// A season ends at another time than it was opened with.
+    SeasonEnds { board: BoardNo, season: SeasonNo, ends_at: Millis },
+    /// A season takes no more submissions; its ranks and its goal are final.
+    SeasonClosed { board: BoardNo, season: SeasonNo, goal: Option<Score> },
+    /// A closed season is in this file from now on.
+    SeasonFrozen { board: BoardNo, season: SeasonNo, file: FrozenFile },
+    /// A season is gone.
+    SeasonDropped { board: BoardNo, season: SeasonNo },
+    /// A player's profile is this from now on. A name that comes with a score is one, in the same frame as its event.
+    PlayerPut { player: PlayerId, profile: Profile },
+    /// An access key exists.
+    KeyPut { name: KeyName, role: Role, hash: KeyHash, at: Millis },
+    /// An access key is gone.
+    KeyDeleted { name: KeyName },
+}
+
+/// An accepted submission: what came, and what it led to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "an event id is what clients call it")]
+pub(crate) struct Event {
+    pub(crate) board: BoardNo,
+    pub(crate) season: SeasonNo,
+    pub(crate) player: PlayerId,
+    pub(crate) points: Score,
+    pub(crate) event_id: Option<EventId>,
+    /// When it happened.
+    pub(crate) at: Millis,
+    /// The entry after it. Its `updated_at` is when the event was accepted.
+    pub(crate) entry: Entry,
+}
+
+/// A score that was set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SetScore {
+    pub(crate) player: PlayerId,
+    pub(crate) score: Score,
+    pub(crate) at: Millis,
+}
+
+impl SetScore {
+    /// The entry that it leads to, whatever it was.
+    pub(crate) fn entry(&self, accepted_at: Millis) -> Entry {
+        Entry { score: self.score, at: self.at, updated_at: accepted_at }
+    }
+}
+
+/// A frozen standing on disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FrozenFile {
+    /// Its name below `frozen/`; empty where the season had no players and has no file.
+    pub(crate) name: String,
+    /// Its rows.
+    pub(crate) players: u64,
+    /// The sum of its folded scores.
+    pub(crate) total: i128,
+    /// Whether it came from elsewhere: the ledger has no events from which it could be recomputed.
+    pub(crate) imported: bool,
+}
+
+impl FrozenFile {
+    /// A season without players, which needs no file.
+    pub(crate) fn empty() -> Self {
+        Self { name: String::new(), players: 0, total: 0, imported: false }
+    }
+}
+
+/// Encodes records as the payload of one frame.
+pub(crate) fn encode(records: &[Record], out: &mut Vec<u8>) {
+    out.clear();
+    for record in records {
+        // A vector takes all that fits in memory, and no record holds what postcard refuses (a map of unknown length).
+        *out = postcard::to_extend(record, std::mem::take(out)).expect("records encode");
+    }
+}
+
+/// Decodes the payload of a frame of `count` records.
+pub(crate) fn decode(count: u32, payload: &[u8]) -> Result<Vec<Record>, postcard::Error> {
+    let mut records = Vec::with_capacity(count as usize);
+    let mut rest = payload;
+    for _ in 0..count {
+        let (record, tail) = postcard::take_from_bytes(rest)?;
+        records.push(record);
+        rest = tail;
+    }
+    if rest.is_empty() { Ok(records) } else { Err(postcard::Error::DeserializeBadEncoding) }
+}

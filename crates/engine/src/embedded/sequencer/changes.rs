@@ -1,0 +1,296 @@
+//! Rare changes, each decided, logged and published on its own between two groups.
+
+use std::sync::Arc;
+
+use standings_core::{Board, BoardId, KeyName, PlayerId, SeasonId, SeasonSpan};
+
+use super::{Sequencer, seasons::opened};
+use crate::{
+    embedded::{
+        catalog::Rows,
+        frozen,
+        log::Segment,
+        record::{BoardNo, FrozenFile, Record, SeasonNo},
+    },
+    error::{EngineError, Result},
+    types::{KeyHash, Put, Role, SeasonRef},
+};
+
+/// What taking a player off a season leads to.
+pub(crate) enum Removal {
+    /// It is done.
+    Done,
+    /// The season is frozen: its file must be written anew without the player.
+    Frozen { board: BoardNo, season: SeasonNo },
+}
+
+impl Sequencer {
+    /// A name for a frozen file that was never used before. Files of an earlier run have a record, and so a lower number,
+    /// or were removed at the start; those of this run are counted.
+    pub(crate) fn new_name(&mut self, board: BoardNo, season: SeasonNo) -> String {
+        self.names_given += 1;
+        frozen::name(board, season, self.log.next_seq(), self.names_given)
+    }
+
+    /// Ends the segment that is being written, and names all that are complete and the record after them.
+    pub(crate) fn seal(&mut self) -> Result<(Vec<String>, u64)> {
+        self.log.roll().map_err(|error| self.failed(&error))?;
+        self.shared.history.release(self.log.durable_seq());
+        let mut segments = self.log.segments();
+        // The last one is the new, empty one.
+        segments.pop();
+        Ok((segments.iter().map(Segment::path).collect(), self.log.next_seq()))
+    }
+
+    pub(crate) fn put_board(&mut self, id: &BoardId, definition: &Board) -> Result<Put> {
+        let now = self.shared.clock.now();
+        let (put, board) = {
+            let catalog = self.shared.catalog.read();
+            match catalog.board(id) {
+                Some(board) => {
+                    let changed = board.definition.change(definition, board.has_scores());
+                    changed.map_err(|error| EngineError::ImmutableSetting(error.field))?;
+                    (Put::Changed, board.no)
+                }
+                None => (Put::Created, catalog.next_board()),
+            }
+        };
+        let put_board =
+            Record::BoardPut { board, id: id.clone(), definition: definition.to_json(), at: now };
+        let mut records = vec![put_board];
+        if put == Put::Created {
+            // With its first season at once: a board without one answers nothing.
+            records.push(opened(board, 0, &definition.season_at(now)));
+        } else {
+            records.extend(self.reopen(id, definition, now));
+        }
+        self.commit(records)?;
+        self.schedule(board);
+        Ok(put)
+    }
+
+    /// Where a board without scores changes what they would mean, it starts anew: with the season of the new schedule,
+    /// and apart from the events of players who were taken off, which were decided by the old rule.
+    fn reopen(&self, id: &BoardId, definition: &Board, now: standings_core::Millis) -> Vec<Record> {
+        let catalog = self.shared.catalog.read();
+        let Some(board) = catalog.board(id) else { return Vec::new() };
+        if board.has_scores() || board.definition.change(definition, true).is_ok() {
+            return Vec::new();
+        }
+        let span = definition.season_at(now);
+        // No season has a score, so nothing is lost with them.
+        let mut records: Vec<Record> = board
+            .seasons
+            .iter()
+            .map(|season| Record::SeasonDropped { board: board.no, season: season.no })
+            .collect();
+        records.push(opened(board.no, board.next_season, &span));
+        records
+    }
+
+    pub(crate) fn delete_board(&mut self, id: &BoardId) -> Result<()> {
+        let (board, files) = {
+            let catalog = self.shared.catalog.read();
+            let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
+            let files = board.seasons.iter().filter_map(|season| match &season.rows {
+                Rows::Frozen(file) => Some(file.clone()),
+                Rows::Live(_) => None,
+            });
+            (board.no, files.collect::<Vec<_>>())
+        };
+        self.commit(vec![Record::BoardDeleted { board }])?;
+        self.schedule(board);
+        self.discard(&files);
+        Ok(())
+    }
+
+    /// Removes files that the last record took out of use. With durability `interval` that record may not be durable yet,
+    /// and a power cut must not leave a record that names a file which is gone.
+    fn discard(&mut self, files: &[Arc<FrozenFile>]) {
+        if files.is_empty() || self.sync().is_err() {
+            return;
+        }
+        for file in files {
+            self.shared.discard(file);
+        }
+    }
+
+    pub(crate) fn remove_entry(
+        &mut self,
+        id: &BoardId,
+        which: &SeasonRef,
+        player: &PlayerId,
+    ) -> Result<Removal> {
+        let now = self.shared.clock.now();
+        let (board, season) = {
+            let catalog = self.shared.catalog.read();
+            let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
+            let season = board.resolve(which, now).ok_or_else(|| EngineError::UnknownSeason {
+                board: id.clone(),
+                season: which.to_string(),
+            })?;
+            let live = season.live().filter(|_| season.closed.is_none());
+            let Some(live) = live else {
+                return Ok(Removal::Frozen { board: board.no, season: season.no });
+            };
+            if live.read().index().get(player).is_none() {
+                return Err(EngineError::UnknownPlayer(player.clone()));
+            }
+            (board.no, season.no)
+        };
+        let player = player.clone();
+        self.commit(vec![Record::EntryRemoved { board, season, player, at: now }])?;
+        Ok(Removal::Done)
+    }
+
+    pub(crate) fn close_season(&mut self, id: &BoardId) -> Result<(SeasonId, SeasonId)> {
+        let now = self.shared.clock.now();
+        let (records, board, closed, ids) = {
+            let catalog = self.shared.catalog.read();
+            let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
+            let index = board.current(now);
+            let season = &board.seasons[index];
+            if season.closed.is_some() {
+                // The clock was set back into a season that has been closed.
+                return Err(EngineError::Unavailable {
+                    why: format!("season {} is closed already", season.span.id),
+                    retry_after: super::RETRY_AFTER,
+                });
+            }
+            let (ended, rest) = season.span.close_at(now);
+            let (no, goal) = (board.no, board.definition.goal());
+            let ids = (ended.id.clone(), rest.id.clone());
+            let records = vec![
+                Record::SeasonEnds { board: no, season: season.no, ends_at: ended.ends_at },
+                opened(no, board.next_season, &SeasonSpan { ..rest }),
+                Record::SeasonClosed { board: no, season: season.no, goal },
+            ];
+            (records, no, season.no, ids)
+        };
+        self.commit(records)?;
+        self.schedule(board);
+        self.freeze(board, closed);
+        Ok(ids)
+    }
+
+    /// A closed season's rows are in a file now, unless others have been put in their place meanwhile.
+    pub(crate) fn freeze_done(
+        &mut self,
+        board: BoardNo,
+        season: SeasonNo,
+        file: FrozenFile,
+    ) -> Result<()> {
+        if self.shared.catalog.read().live(board, season).is_none() {
+            self.shared.discard(&file);
+            return Ok(());
+        }
+        self.frozen(board, season, file, None)
+    }
+
+    /// A season's rows are in a file now, and the file is durable. Whatever else changed with it is in the same group.
+    pub(crate) fn frozen(
+        &mut self,
+        board: BoardNo,
+        season: SeasonNo,
+        file: FrozenFile,
+        removed: Option<PlayerId>,
+    ) -> Result<()> {
+        let old = {
+            let catalog = self.shared.catalog.read();
+            let found = catalog.board_no(board).and_then(|board| board.season(season));
+            match found.map(|season| season.rows.clone()) {
+                // The board was deleted meanwhile.
+                None => {
+                    self.shared.discard(&file);
+                    return Ok(());
+                }
+                Some(Rows::Frozen(old)) => Some(old),
+                Some(Rows::Live(_)) => None,
+            }
+        };
+        let mut records = Vec::new();
+        if let Some(player) = removed {
+            let at = self.shared.clock.now();
+            records.push(Record::EntryRemoved { board, season, player, at });
+        }
+        records.push(Record::SeasonFrozen { board, season, file });
+        self.commit(records)?;
+        self.discard(&Vec::from_iter(old));
+        Ok(())
+    }
+
+    /// The place of a season to be imported: it must be over. One that the board has never had gets a number.
+    pub(crate) fn place_import(
+        &self,
+        id: &BoardId,
+        season: &SeasonId,
+    ) -> Result<(BoardNo, SeasonNo, SeasonSpan, bool)> {
+        let now = self.shared.clock.now();
+        let catalog = self.shared.catalog.read();
+        let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
+        if let Some(found) = board.season_by_id(season) {
+            if found.closed.is_none() {
+                return Err(EngineError::SeasonOpen(season.clone()));
+            }
+            return Ok((board.no, found.no, found.span.clone(), true));
+        }
+        let span = board.definition.season_named(season);
+        let free = |span: &SeasonSpan| {
+            let mut seasons = board.seasons.iter().map(|season| &season.span);
+            !seasons.any(|s| s.starts_at < span.ends_at && span.starts_at < s.ends_at)
+        };
+        match span.filter(|span| span.ends_at <= now && free(span)) {
+            Some(span) => Ok((board.no, board.next_season, span, false)),
+            None => {
+                Err(EngineError::UnknownSeason { board: id.clone(), season: season.to_string() })
+            }
+        }
+    }
+
+    /// Puts an imported season in place of what was there, wholly.
+    pub(crate) fn import_season(
+        &mut self,
+        id: &BoardId,
+        season: &SeasonId,
+        file: FrozenFile,
+    ) -> Result<()> {
+        let (board, no, span, exists) = match self.place_import(id, season) {
+            Ok(place) => place,
+            Err(error) => {
+                self.shared.discard(&file);
+                return Err(error);
+            }
+        };
+        if !exists {
+            let goal = self.shared.catalog.read().board_no(board).and_then(|b| b.definition.goal());
+            self.commit(vec![
+                opened(board, no, &span),
+                Record::SeasonClosed { board, season: no, goal },
+                Record::SeasonFrozen { board, season: no, file },
+            ])?;
+            return Ok(());
+        }
+        self.frozen(board, no, file, None)
+    }
+
+    pub(crate) fn put_key(
+        &mut self,
+        name: KeyName,
+        role: Role,
+        hash: KeyHash,
+        replace: bool,
+    ) -> Result<()> {
+        if !replace && self.shared.catalog.read().key_named(&name).is_some() {
+            return Err(EngineError::KeyExists);
+        }
+        let at = self.shared.clock.now();
+        self.commit(vec![Record::KeyPut { name, role, hash, at }])
+    }
+
+    pub(crate) fn delete_key(&mut self, name: KeyName) -> Result<()> {
+        if self.shared.catalog.read().key_named(&name).is_none() {
+            return Err(EngineError::UnknownKey);
+        }
+        self.commit(vec![Record::KeyDeleted { name }])
+    }
+}

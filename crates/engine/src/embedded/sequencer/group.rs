@@ -1,0 +1,355 @@
+//! Deciding a group of submissions, and publishing what was decided.
+
+use std::{collections::HashMap, sync::Arc};
+
+use parking_lot::RwLock;
+use standings_core::{
+    Board, BoardId, EventId, Millis, Name, PlayerId, Profile, SeasonId,
+    limits::MAX_AHEAD,
+    rank_index::WARM,
+    rule::{Entry, Rejection, Submission, decide, event_time},
+};
+use tokio::sync::oneshot;
+
+use super::{Command, Sequencer};
+use crate::{
+    embedded::{
+        catalog::BoardState,
+        history::StoredId,
+        live::{Live, entry_of},
+        record::{BoardNo, Event, Record, SeasonNo, SetScore},
+    },
+    error::{EngineError, Result},
+    types::{RankAnswer, Receipt, ScoreRow},
+};
+
+/// A group that has been decided and is not yet durable. Dropping it leaves no trace.
+pub(super) struct Draft {
+    pub(super) records: Vec<Record>,
+    /// Where each accepted event goes and how it changes the entry, in order.
+    pub(super) events: Vec<DraftEvent>,
+    pub(super) targets: Vec<Target>,
+    pub(super) answers: Vec<Answer>,
+    /// What this group has decided so far and the standings do not show yet.
+    entries: HashMap<(usize, PlayerId), Entry>,
+    ids: HashMap<(BoardNo, EventId), StoredId>,
+    profiles: HashMap<PlayerId, Profile>,
+}
+
+/// A season that takes events of this group.
+#[derive(Clone)]
+pub(super) struct Target {
+    pub(super) board: BoardNo,
+    pub(super) season: SeasonNo,
+    pub(super) season_id: SeasonId,
+    pub(super) definition: Arc<Board>,
+    pub(super) live: Arc<RwLock<Live>>,
+}
+
+pub(super) struct DraftEvent {
+    pub(super) target: usize,
+    pub(super) player: PlayerId,
+    pub(super) previous: Option<Entry>,
+    pub(super) entry: Entry,
+    /// Whether anyone will be told the ranks.
+    pub(super) ranked: bool,
+    /// Filled in when it is published; what it was before, and what it is after.
+    pub(super) ranks: [Option<RankAnswer>; 2],
+}
+
+pub(super) enum Answer {
+    Receipts {
+        outcomes: Vec<Outcome>,
+        reply: oneshot::Sender<Result<Vec<Result<Receipt, Rejection>>>>,
+    },
+    Done {
+        reply: oneshot::Sender<Result<()>>,
+    },
+    Season {
+        season: SeasonId,
+        reply: oneshot::Sender<Result<SeasonId>>,
+    },
+}
+
+pub(super) enum Outcome {
+    Rejected(Rejection),
+    /// The number of its event.
+    Accepted(usize),
+    /// Accepted before, in this season if it still takes submissions.
+    Duplicate(StoredId, SeasonId, Option<usize>),
+}
+
+impl Draft {
+    pub(super) fn records(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.records)
+    }
+
+    /// Tells everyone that nothing was done, or that it is not known.
+    pub(super) fn refuse(self, error: &EngineError) {
+        for answer in self.answers {
+            match answer {
+                Answer::Receipts { reply, .. } => drop(reply.send(Err(error.for_another()))),
+                Answer::Season { reply, .. } => drop(reply.send(Err(error.for_another()))),
+                Answer::Done { reply } => drop(reply.send(Err(error.for_another()))),
+            }
+        }
+    }
+
+    fn target(&mut self, board: &BoardState, index: usize) -> Option<usize> {
+        let season = &board.seasons[index];
+        let live = season.live().filter(|_| season.closed.is_none())?;
+        let found = self
+            .targets
+            .iter()
+            .position(|target| target.board == board.no && target.season == season.no);
+        Some(found.unwrap_or_else(|| {
+            self.targets.push(Target {
+                board: board.no,
+                season: season.no,
+                season_id: season.span.id.clone(),
+                definition: Arc::clone(&board.definition),
+                live: Arc::clone(live),
+            });
+            self.targets.len() - 1
+        }))
+    }
+
+    /// The player's entry as this group has it.
+    fn entry(&self, target: usize, player: &PlayerId) -> Option<Entry> {
+        if let Some(entry) = self.entries.get(&(target, player.clone())) {
+            return Some(*entry);
+        }
+        let Target { live, definition, .. } = &self.targets[target];
+        let record = live.read().index().get(player)?;
+        Some(entry_of(definition.order(), record))
+    }
+
+    /// What an event id was used for, in this group or before.
+    fn recorded(
+        &self,
+        board: BoardNo,
+        id: Option<&EventId>,
+        before: Option<StoredId>,
+    ) -> Option<StoredId> {
+        let in_group = self.ids.get(&(board, id?.clone())).cloned();
+        in_group.or(before)
+    }
+
+    fn accept(
+        &mut self,
+        target: usize,
+        player: PlayerId,
+        previous: Option<Entry>,
+        entry: Entry,
+        ranked: bool,
+    ) {
+        self.entries.insert((target, player.clone()), entry);
+        let ranks = [None; 2];
+        self.events.push(DraftEvent { target, player, previous, entry, ranked, ranks });
+    }
+
+    fn rename(&mut self, player: &PlayerId, name: Option<Name>, known: Option<Arc<Profile>>) {
+        let Some(name) = name else { return };
+        let profile = match self.profiles.get(player) {
+            Some(profile) => profile.clone(),
+            None => known.map(|profile| Profile::clone(&profile)).unwrap_or_default(),
+        };
+        // Most servers send the name with every score; only a new one is worth a record.
+        if profile.name.as_ref() != Some(&name) {
+            let profile = Profile { name: Some(name), ..profile };
+            self.profiles.insert(player.clone(), profile.clone());
+            self.records.push(Record::PlayerPut { player: player.clone(), profile });
+        }
+    }
+}
+
+impl Sequencer {
+    /// Decides every submission of the group in order, each against what the ones before it have led to.
+    pub(super) fn decide(&self, commands: Vec<Command>, now: Millis) -> Draft {
+        let mut draft = Draft {
+            records: Vec::new(),
+            events: Vec::new(),
+            targets: Vec::new(),
+            answers: Vec::new(),
+            entries: HashMap::new(),
+            ids: HashMap::new(),
+            profiles: HashMap::new(),
+        };
+        for command in commands {
+            match command {
+                Command::Submit { board, submissions, reply } => {
+                    match self.decide_submissions(&mut draft, &board, submissions, now) {
+                        Ok(outcomes) => draft.answers.push(Answer::Receipts { outcomes, reply }),
+                        Err(error) => drop(reply.send(Err(error))),
+                    }
+                }
+                Command::Set { board, rows, reply } => {
+                    match self.decide_rows(&mut draft, &board, rows, now) {
+                        Ok(season) => draft.answers.push(Answer::Season { season, reply }),
+                        Err(error) => drop(reply.send(Err(error))),
+                    }
+                }
+                Command::Profile { player, profile, reply } => {
+                    draft.profiles.insert(player.clone(), profile.clone());
+                    draft.records.push(Record::PlayerPut { player, profile });
+                    draft.answers.push(Answer::Done { reply });
+                }
+                Command::Change(_) | Command::Stop => {
+                    unreachable!("a group has only writes of scores")
+                }
+            }
+        }
+        draft
+    }
+
+    fn decide_submissions(
+        &self,
+        draft: &mut Draft,
+        board: &BoardId,
+        submissions: Vec<Submission>,
+        now: Millis,
+    ) -> Result<Vec<Outcome>> {
+        let catalog = self.shared.catalog.read();
+        let board = catalog.board(board).ok_or_else(|| EngineError::UnknownBoard(board.clone()))?;
+        // Everything that can fail comes first: a batch is refused before any of it is decided.
+        let known = submissions
+            .iter()
+            .map(|submission| self.look_up(board.no, submission, now))
+            .collect::<Result<Vec<_>>>()?;
+        let mut outcomes = Vec::with_capacity(submissions.len());
+        let mut rest = submissions.into_iter();
+        for (number, known) in known.into_iter().enumerate() {
+            if number % WARM == 0 {
+                warm(board, rest.as_slice().iter().map(|s| &s.player), now);
+            }
+            let Some(submission) = rest.next() else { break };
+            let outcome = decide_one(draft, board, submission, known, now);
+            outcomes.push(outcome.unwrap_or_else(Outcome::Rejected));
+        }
+        Ok(outcomes)
+    }
+
+    /// A player's profile as the last group left it. The readers' cache will not do: it may be a moment behind, and what
+    /// is decided here is kept.
+    fn known_profile(&self, player: &PlayerId) -> Result<Option<Arc<Profile>>> {
+        if let Some(known) = self.profiles.get(player) {
+            return Ok(known);
+        }
+        let loaded = self.shared.read_history(|history| history.profile_uncached(player))?;
+        self.profiles.insert(player.clone(), loaded.clone());
+        Ok(loaded)
+    }
+
+    /// What the history knows that deciding a submission needs.
+    fn look_up(&self, board: BoardNo, submission: &Submission, now: Millis) -> Result<Known> {
+        let window = self.shared.options.event_id_window;
+        let recorded = match &submission.event_id {
+            Some(id) => self.shared.read_history(|history| history.event_id(board, id))?,
+            None => None,
+        };
+        let recorded = recorded.filter(|stored| now < stored.entry.updated_at.plus(window));
+        let profile = match &submission.user_name {
+            Some(_) => self.known_profile(&submission.player)?,
+            None => None,
+        };
+        Ok(Known { recorded, profile })
+    }
+
+    fn decide_rows(
+        &self,
+        draft: &mut Draft,
+        board: &BoardId,
+        rows: Vec<ScoreRow>,
+        now: Millis,
+    ) -> Result<SeasonId> {
+        let catalog = self.shared.catalog.read();
+        let board = catalog.board(board).ok_or_else(|| EngineError::UnknownBoard(board.clone()))?;
+        let mut profiles = Vec::with_capacity(rows.len());
+        for (row, number) in rows.iter().zip(1..) {
+            if row.at.is_some_and(|at| at > now.plus(MAX_AHEAD)) {
+                let why = Rejection::AtInFuture.to_string();
+                return Err(EngineError::BadRow { row: number, why });
+            }
+            profiles.push(match &row.user_name {
+                Some(_) => self.known_profile(&row.player)?,
+                None => None,
+            });
+        }
+        let season = board.current(now);
+        let season_id = board.seasons[season].span.id.clone();
+        let target = draft.target(board, season).ok_or_else(|| {
+            let why = "the current season is being closed".into();
+            EngineError::Unavailable { why, retry_after: super::RETRY_AFTER }
+        })?;
+        let mut set = Vec::with_capacity(rows.len());
+        let mut rest = rows.into_iter();
+        for (number, profile) in profiles.into_iter().enumerate() {
+            if number % WARM == 0 {
+                warm(board, rest.as_slice().iter().map(|row| &row.player), now);
+            }
+            let Some(row) = rest.next() else { break };
+            draft.rename(&row.player, row.user_name, profile);
+            let score =
+                SetScore { player: row.player, score: row.score, at: row.at.unwrap_or(now) };
+            let previous = draft.entry(target, &score.player);
+            draft.accept(target, score.player.clone(), previous, score.entry(now), false);
+            set.push(score);
+        }
+        if !set.is_empty() {
+            let Target { board, season, .. } = draft.targets[target];
+            draft.records.push(Record::Scores { board, season, at: now, rows: set });
+        }
+        Ok(season_id)
+    }
+}
+
+/// Brings the memory that deciding will need into the cache, for a few players at once.
+fn warm<'a>(board: &BoardState, players: impl Iterator<Item = &'a PlayerId>, now: Millis) {
+    if let Some(live) = board.seasons.get(board.current(now)).and_then(|season| season.live()) {
+        let players: Vec<&str> = players.take(WARM).map(PlayerId::as_str).collect();
+        live.read().index().warm(&players);
+    }
+}
+
+/// What the history knows of a submission.
+struct Known {
+    recorded: Option<StoredId>,
+    profile: Option<Arc<Profile>>,
+}
+
+/// Decides one submission. From here on nothing can fail but the submission itself.
+fn decide_one(
+    draft: &mut Draft,
+    board: &BoardState,
+    submission: Submission,
+    known: Known,
+    now: Millis,
+) -> Result<Outcome, Rejection> {
+    if let Some(stored) = draft.recorded(board.no, submission.event_id.as_ref(), known.recorded) {
+        if stored.player != submission.player || stored.points != submission.points {
+            return Err(Rejection::EventIdReused);
+        }
+        // A season that is gone is one whose event ids are gone with it.
+        if let Some(index) = board.seasons.iter().rposition(|season| season.no == stored.season) {
+            let season_id = board.seasons[index].span.id.clone();
+            return Ok(Outcome::Duplicate(stored, season_id, draft.target(board, index)));
+        }
+    }
+    let at = event_time(&submission, now)?;
+    let target = board
+        .season_at(at)
+        .and_then(|index| draft.target(board, index))
+        .ok_or(Rejection::SeasonClosed)?;
+    let previous = draft.entry(target, &submission.player);
+    let entry = decide(&board.definition, previous, &submission, at, now)?;
+    let Submission { player, points, event_id, user_name, .. } = submission;
+    draft.rename(&player, user_name, known.profile);
+    let season = draft.targets[target].season;
+    let event = Event { board: board.no, season, player, points, event_id, at, entry };
+    if let Some(id) = &event.event_id {
+        draft.ids.insert((board.no, id.clone()), StoredId::of(&event));
+    }
+    draft.accept(target, event.player.clone(), previous, entry, true);
+    draft.records.push(Record::Event(event));
+    Ok(Outcome::Accepted(draft.events.len() - 1))
+}

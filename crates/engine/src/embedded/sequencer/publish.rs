@@ -1,0 +1,141 @@
+//! Showing a durable group to readers, and answering those who sent it.
+
+use parking_lot::{ArcRwLockWriteGuard, RawRwLock};
+use standings_core::{PlayerId, SortKey, board::Ties, rank_index::WARM, rule::Rejection};
+
+use super::{
+    Sequencer,
+    group::{Answer, Draft, DraftEvent, Outcome, Target},
+};
+use crate::{
+    embedded::{
+        history::Group,
+        live::{Live, record_of},
+        record::Record,
+    },
+    types::{RankAnswer, Receipt},
+};
+
+/// Entries changed under one lock, so that readers wait for some hundred microseconds at most.
+const PUBLISH_ROWS: usize = 256;
+
+impl Sequencer {
+    /// Shows a durable group to readers and answers those who sent it.
+    pub(super) fn publish_draft(&self, mut draft: Draft, group: Option<Group>) {
+        if let Some(group) = group {
+            publish_events(&draft.targets, &mut draft.events);
+            for record in &group.records {
+                if let Record::Scores { board, .. } = record {
+                    self.shared.note_import(*board);
+                }
+            }
+            self.shared.metrics.accepted.inc_by(draft.events.len() as u64);
+            self.publish_group(group);
+        }
+        for answer in std::mem::take(&mut draft.answers) {
+            match answer {
+                Answer::Receipts { outcomes, reply } => {
+                    let receipts = outcomes.into_iter().map(|outcome| draft.receipt(outcome));
+                    // Whoever asked may have gone; the score counts all the same.
+                    let _ = reply.send(Ok(receipts.collect()));
+                }
+                Answer::Season { season, reply } => drop(reply.send(Ok(season))),
+                Answer::Done { reply } => drop(reply.send(Ok(()))),
+            }
+        }
+    }
+}
+
+/// Applies events in order and notes the ranks before and after each.
+fn publish_events(targets: &[Target], events: &mut [DraftEvent]) {
+    for piece in events.chunks_mut(PUBLISH_ROWS) {
+        let mut locked: Option<ArcRwLockWriteGuard<RawRwLock, Live>> = None;
+        for run in piece.chunk_by_mut(|a, b| a.target == b.target) {
+            let target = &targets[run[0].target];
+            // The one lock is released before the other is taken.
+            drop(locked.take());
+            let live = locked.insert(target.live.write_arc());
+            for few in run.chunks_mut(WARM) {
+                warm(live, target, few);
+                for event in few {
+                    event.ranks = publish(live, target, event);
+                }
+            }
+        }
+    }
+}
+
+/// Brings the memory that a few changes will need into the cache at once.
+fn warm(live: &Live, target: &Target, events: &[DraftEvent]) {
+    let order = target.definition.order();
+    let players: Vec<&str> = events.iter().map(|event| event.player.as_str()).collect();
+    let key = |event: &DraftEvent| SortKey::new(order, event.entry.score, event.entry.at);
+    let keys: Vec<SortKey> = events.iter().map(key).collect();
+    live.index().warm(&players);
+    live.index().warm_keys(&keys);
+}
+
+/// Applies one event; the ranks before and after it, where anyone will be told.
+fn publish(live: &mut Live, target: &Target, event: &DraftEvent) -> [Option<RankAnswer>; 2] {
+    let ties = target.definition.ties();
+    let record = record_of(target.definition.order(), event.entry);
+    if !event.ranked {
+        live.set(&event.player, record);
+        return [None; 2];
+    }
+    let before = event.previous.and_then(|_| rank(live, ties, &event.player));
+    live.set(&event.player, record);
+    let moved = event.previous.is_none_or(|previous| {
+        (previous.score, previous.at) != (event.entry.score, event.entry.at)
+    });
+    let after = if moved { rank(live, ties, &event.player) } else { before };
+    [before, after]
+}
+
+/// A player's rank, by the cheaper way that the tie rule allows.
+fn rank(live: &Live, ties: Ties, player: &PlayerId) -> Option<RankAnswer> {
+    let (position, _) = match ties {
+        Ties::Share => live.index().shared_position(player),
+        Ties::Earliest => live.index().position(player),
+    }?;
+    Some(RankAnswer::exact(position.rank()))
+}
+
+impl Draft {
+    fn receipt(&self, outcome: Outcome) -> Result<Receipt, Rejection> {
+        Ok(match outcome {
+            Outcome::Rejected(rejection) => return Err(rejection),
+            Outcome::Accepted(event) => {
+                let event = &self.events[event];
+                let previous_score = event.previous.map(|entry| entry.score);
+                Receipt {
+                    player: event.player.clone(),
+                    season: self.targets[event.target].season_id.clone(),
+                    score: event.entry.score,
+                    rank: event.ranks[1],
+                    previous_score,
+                    previous_rank: event.ranks[0],
+                    changed: previous_score != Some(event.entry.score),
+                    at: event.entry.at,
+                    duplicate: false,
+                }
+            }
+            Outcome::Duplicate(stored, season, target) => Receipt {
+                rank: target.and_then(|target| self.rank_now(target, &stored.player)),
+                player: stored.player,
+                season,
+                score: stored.entry.score,
+                previous_score: None,
+                previous_rank: None,
+                changed: false,
+                at: stored.entry.at,
+                duplicate: true,
+            },
+        })
+    }
+
+    fn rank_now(&self, target: usize, player: &PlayerId) -> Option<RankAnswer> {
+        let Target { live, definition, .. } = &self.targets[target];
+        rank(&live.read(), definition.ties(), player)
+    }
+}

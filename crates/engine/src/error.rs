@@ -1,0 +1,94 @@
+//! What can go wrong between a valid request and its answer.
+
+use std::time::Duration;
+
+use standings_core::{BoardId, PlayerId, SeasonId};
+
+/// An engine's refusal or failure. A submission that breaks a rule of its board is not one of these: that is a
+/// [`Rejection`](standings_core::rule::Rejection) in its own place in the batch.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// No such board.
+    #[error("there is no board {:?}; GET /v1/boards lists them", .0.as_str())]
+    UnknownBoard(BoardId),
+    /// No such season on this board.
+    #[error("board {board} has no season {season:?}; GET /v1/boards/{board}/seasons lists them")]
+    UnknownSeason {
+        /// The board asked.
+        board: BoardId,
+        /// What was asked for, as it was written.
+        season: String,
+    },
+    /// The player has no entry in the season, or no profile.
+    #[error("player {:?} has no entry here", .0.as_str())]
+    UnknownPlayer(PlayerId),
+    /// No key of that name.
+    #[error("there is no key of that name; GET /v1/keys lists them")]
+    UnknownKey,
+    /// The name of a new key is taken.
+    #[error("there is a key of that name already; delete it first or choose another name")]
+    KeyExists,
+    /// A board's setting that may not change once any season has scores.
+    #[error("{0} cannot change once a season has scores; create another board instead")]
+    ImmutableSetting(&'static str),
+    /// An import was addressed to a season that still takes submissions.
+    #[error(
+        "season {0} is not closed yet; close it first, or use PUT /v1/boards/{{board}}/scores for the open season"
+    )]
+    SeasonOpen(SeasonId),
+    /// A row that cannot be taken. Nothing of the call was applied; the number counts within it.
+    #[error("row {row}: {why}")]
+    BadRow {
+        /// Counts from 1.
+        row: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// This engine has no such operation.
+    #[error("{0}")]
+    Unsupported(&'static str),
+    /// The caller's path or argument cannot be used.
+    #[error("{0}")]
+    BadRequest(String),
+    /// Not applied: the store cannot take it now.
+    #[error("{why}; nothing was applied, try again later")]
+    Unavailable {
+        /// What is out of order.
+        why: String,
+        /// When it is worth trying again.
+        retry_after: Duration,
+    },
+    /// Not applied: more is waiting than can be taken.
+    #[error("more writes are waiting than can be taken; nothing was applied, try again later")]
+    Overloaded {
+        /// When it is worth trying again.
+        retry_after: Duration,
+    },
+    /// Perhaps applied.
+    #[error(
+        "{why}; the write may or may not have been applied: send it again with the same event_id"
+    )]
+    OutcomeUnknown {
+        /// What is out of order.
+        why: String,
+    },
+}
+
+impl EngineError {
+    /// The same failure for another of those whom it befell together.
+    pub(crate) fn for_another(&self) -> Self {
+        match self {
+            Self::OutcomeUnknown { why } => Self::OutcomeUnknown { why: why.clone() },
+            Self::Overloaded { retry_after } => Self::Overloaded { retry_after: *retry_after },
+            Self::Unavailable { why, retry_after } => {
+                Self::Unavailable { why: why.clone(), retry_after: *retry_after }
+            }
+            other => {
+                Self::Unavailable { why: other.to_string(), retry_after: Duration::from_secs(5) }
+            }
+        }
+    }
+}
+
+/// The result of an engine's call.
+pub type Result<T, E = EngineError> = std::result::Result<T, E>;
