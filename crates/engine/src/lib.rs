@@ -10,6 +10,8 @@
 //! Rules are not here: they live in `standings-core`, once.
 
 mod clock;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
 pub mod embedded;
 mod error;
 mod types;

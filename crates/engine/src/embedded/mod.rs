@@ -35,6 +35,8 @@ mod rows;
 mod sequencer;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim_disk;
+#[cfg(test)]
+mod tests;
 
 use std::{
     path::PathBuf,

@@ -1,0 +1,135 @@
+//! Closed seasons from elsewhere.
+
+use standings_core::{BoardId, Millis};
+
+use super::{
+    World,
+    world::{by_id, expect, fails, id, ms, name, row, score, season_id},
+};
+use crate::{EngineError, ScoreRow, SeasonRef, SeasonState};
+
+/// A past that the board never had, with rows in any order.
+pub async fn an_imported_season_is_ranked(world: &mut World) {
+    let board = world.board("b", r#"{"goal":5}"#).await;
+    let at = |day| Some(ms(&format!("2025-03-{day:02}T00:00:00Z")));
+    let named = ScoreRow { user_name: Some(name("Cee")), ..row("c", 9, at(3)) };
+    let rows = vec![row("a", 5, at(2)), named, row("b", 5, at(1)), row("d", -1, at(4))];
+    assert_eq!(world.import(&board, "2025-03", rows).await.unwrap(), 4);
+    let season = by_id("2025-03");
+    let top = expect(&[("c", 1, 9), ("b", 2, 5), ("a", 2, 5), ("d", 4, -1)]);
+    assert_eq!(world.top_of(&board, season.clone()).await, top);
+    let entry = world.engine().entry(&board, &season, &id("c"), None).await.unwrap();
+    assert_eq!((entry.row.at, entry.row.success), (at(3).unwrap(), Some(true)));
+    assert_eq!(entry.row.profile.unwrap().name, Some(name("Cee")));
+    let seasons = world.seasons(&board).await;
+    let shown: Vec<_> = seasons.iter().map(|s| (s.span.id.as_str(), s.state, s.players)).collect();
+    let expected = [("2026-11", SeasonState::Open, 0), ("2025-03", SeasonState::Closed, 4)];
+    assert_eq!(shown, expected);
+    assert_eq!(world.top(&board).await, []);
+    // The present goes on.
+    assert_eq!(world.submit(&board, "a", 1).await.season.as_str(), "2026-11");
+}
+
+/// Wholly: nothing of the old rows stays.
+pub async fn an_import_replaces_the_season_whole(world: &mut World) {
+    let board = world.board("b", r#"{"order":"asc"}"#).await;
+    world.play(&board, &[("a", 1), ("b", 2)]).await;
+    world.engine().close_season(&board).await.unwrap();
+    world.submit(&board, "a", 70).await;
+    let rows = vec![row("b", 20, None), row("c", 10, None)];
+    assert_eq!(world.import(&board, "2026-11", rows).await.unwrap(), 2);
+    assert_eq!(world.top_of(&board, by_id("2026-11")).await, expect(&[("c", 1, 10), ("b", 2, 20)]));
+    assert_eq!(world.top(&board).await, expect(&[("a", 1, 70)]));
+    assert_eq!(world.import(&board, "2026-11", vec![]).await.unwrap(), 0);
+    assert_eq!(world.top_of(&board, by_id("2026-11")).await, []);
+}
+
+/// The error names the player; what was there stays.
+pub async fn an_import_with_a_player_twice_changes_nothing(world: &mut World) {
+    let board = world.board("b", "{}").await;
+    world.import(&board, "2026-10", vec![row("a", 1, None)]).await.unwrap();
+    let rows = vec![row("x", 1, None), row("y", 1, None), row("x", 2, None)];
+    fails!(
+        world.import(&board, "2026-10", rows).await,
+        EngineError::BadRow { row: 3, why } if why.contains('x')
+    );
+    // Also when it goes on after the error.
+    let mut import = world.engine().import_season(&board, &season_id("2026-10")).await.unwrap();
+    let mut failed = false;
+    for rows in [vec![row("x", 1, None)], vec![row("x", 2, None)]] {
+        failed |= import.rows(rows).await.is_err();
+    }
+    failed |= import.finish().await.is_err();
+    assert!(failed);
+    assert_eq!(world.top_of(&board, by_id("2026-10")).await, expect(&[("a", 1, 1)]));
+}
+
+/// Nothing shows before the end.
+pub async fn an_abandoned_import_changes_nothing(world: &mut World) {
+    let board = world.board("b", "{}").await;
+    let mut import = world.engine().import_season(&board, &season_id("2026-10")).await.unwrap();
+    import.rows(vec![row("a", 1, None)]).await.unwrap();
+    assert_eq!(world.season_ids(&board).await, ["2026-11"]);
+    drop(import);
+    assert_eq!(world.season_ids(&board).await, ["2026-11"]);
+    world.restart().await;
+    assert_eq!(world.season_ids(&board).await, ["2026-11"]);
+}
+
+/// Neither the current one nor one in its grace.
+pub async fn an_open_season_cannot_be_imported(world: &mut World) {
+    let board = world.board("b", r#"{"grace":"1 hour"}"#).await;
+    let refused = async |season: &str| world.import(&board, season, vec![]).await;
+    fails!(refused("2026-11").await, EngineError::SeasonOpen(season) if season == season_id("2026-11"));
+    world.turn_to("2026-12-01T00:59:59Z").await;
+    fails!(refused("2026-11").await, EngineError::SeasonOpen(_));
+    fails!(refused("2026-12").await, EngineError::SeasonOpen(_));
+    world.turn_to("2026-12-01T01:00:00Z").await;
+    assert_eq!(refused("2026-11").await.unwrap(), 0);
+}
+
+/// Of another schedule, of the future, of another board.
+pub async fn an_unknown_season_cannot_be_imported(world: &mut World) {
+    let board = world.board("b", "{}").await;
+    for season in ["2026-12", "2026-W40", "2025", "all", "2025-10.2", "2026-11.2"] {
+        fails!(world.import(&board, season, vec![]).await, EngineError::UnknownSeason { .. });
+    }
+    let unknown = BoardId::new("nowhere").unwrap();
+    fails!(world.import(&unknown, "2025-10", vec![]).await, EngineError::UnknownBoard(_));
+}
+
+/// At its end, as far as anyone knows.
+pub async fn an_imported_row_without_a_time_was_reached_within_the_season(world: &mut World) {
+    let board = world.board("b", "{}").await;
+    let early = Some(ms("2025-03-05T00:00:00Z"));
+    world.import(&board, "2025-03", vec![row("a", 1, None), row("b", 1, early)]).await.unwrap();
+    let entry = world.engine().entry(&board, &by_id("2025-03"), &id("a"), Some(1)).await.unwrap();
+    let span = &world.seasons(&board).await[1].span;
+    assert!(span.contains(entry.row.at), "{:?}", entry.row.at);
+    assert!(entry.row.at >= Millis(span.ends_at.0 - 1000));
+    assert_eq!(entry.around[0].player, id("b"));
+}
+
+/// With names, and beside the seasons that were played.
+pub async fn an_import_survives_a_restart(world: &mut World) {
+    let board = world.board("b", "{}").await;
+    for number in 1..=10 {
+        let rows = (0..number)
+            .map(|n| ScoreRow {
+                user_name: Some(name(&format!("Player {n}"))),
+                ..row(&format!("p{n}"), n, None)
+            })
+            .collect();
+        world.import(&board, &format!("2026-{number:02}"), rows).await.unwrap();
+    }
+    world.submit(&board, "a", 1).await;
+    for _ in 0..2 {
+        world.restart().await;
+        let sizes: Vec<_> = world.seasons(&board).await.iter().map(|s| s.players).collect();
+        assert_eq!(sizes, [1, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+        let season = SeasonRef::Previous;
+        let best = world.engine().entry(&board, &season, &id("p9"), None).await.unwrap();
+        assert_eq!((best.row.score, best.row.rank.rank.get()), (score(9), 1));
+        assert_eq!(best.row.profile.unwrap().name, Some(name("Player 9")));
+    }
+}

@@ -1,0 +1,242 @@
+//! The model: every rule of the contract in the plainest way, on vectors and maps.
+//!
+//! Deciding is taken from `standings-core` where it is pure ([`decide`]), so that what is compared is what an engine adds:
+//! order, ranks, seasons, event ids, durability.
+
+use std::collections::{BTreeMap, HashMap};
+
+use standings_core::{
+    Board, BoardId, EventId, Millis, Name, Order, PlayerId, Score, SeasonId, SeasonSpan,
+    board::Ties,
+    limits::MAX_AHEAD,
+    rule::{Entry, Rejection, Submission, decide},
+};
+
+use crate::SeasonState;
+
+/// All that an engine should know.
+#[derive(Default)]
+pub(super) struct Model {
+    pub(super) boards: BTreeMap<BoardId, ModelBoard>,
+    pub(super) names: BTreeMap<PlayerId, Name>,
+    /// Who has ever had a score or a name.
+    pub(super) seen: std::collections::BTreeSet<PlayerId>,
+}
+
+pub(super) struct ModelBoard {
+    pub(super) definition: Board,
+    /// Oldest first.
+    pub(super) seasons: Vec<ModelSeason>,
+    ids: HashMap<EventId, Remembered>,
+}
+
+pub(super) struct ModelSeason {
+    pub(super) span: SeasonSpan,
+    pub(super) closed: bool,
+    pub(super) goal: Option<Score>,
+    pub(super) entries: BTreeMap<PlayerId, Entry>,
+}
+
+struct Remembered {
+    player: PlayerId,
+    points: Score,
+    season: SeasonId,
+    entry: Entry,
+}
+
+/// What a receipt must say.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Expected {
+    pub(super) season: SeasonId,
+    pub(super) score: Score,
+    pub(super) at: Millis,
+    pub(super) previous: Option<(Score, u64)>,
+    pub(super) changed: bool,
+    /// `None` for a duplicate: its rank is told after the whole batch.
+    pub(super) rank: Option<u64>,
+    pub(super) duplicate: bool,
+}
+
+/// A row of a standing: who, rank, score, when.
+pub(super) type ModelRow = (PlayerId, u64, Score, Millis);
+
+impl ModelSeason {
+    fn new(span: SeasonSpan) -> Self {
+        Self { span, closed: false, goal: None, entries: BTreeMap::new() }
+    }
+
+    pub(super) fn state(&self, now: Millis) -> SeasonState {
+        if self.closed {
+            SeasonState::Closed
+        } else if now >= self.span.ends_at {
+            SeasonState::Closing
+        } else {
+            SeasonState::Open
+        }
+    }
+
+    /// Best first.
+    pub(super) fn rows(&self, definition: &Board) -> Vec<ModelRow> {
+        let order = definition.order();
+        let mut rows: Vec<_> = self.entries.iter().collect();
+        rows.sort_by_key(|(player, entry)| (order.fold(entry.score), entry.at, *player));
+        let mut ranked: Vec<ModelRow> = Vec::with_capacity(rows.len());
+        for (position, (player, entry)) in (1..).zip(rows) {
+            let rank = match ranked.last() {
+                Some((_, rank, score, _))
+                    if definition.ties() == Ties::Share && *score == entry.score =>
+                {
+                    *rank
+                }
+                _ => position,
+            };
+            ranked.push((player.clone(), rank, entry.score, entry.at));
+        }
+        ranked
+    }
+
+    pub(super) fn rank(&self, definition: &Board, player: &PlayerId) -> Option<u64> {
+        let entry = self.entries.get(player)?;
+        let order = definition.order();
+        let key = |player: &PlayerId, entry: &Entry| {
+            (order.fold(entry.score), entry.at, player.as_str().to_owned())
+        };
+        let mine = key(player, entry);
+        let ahead = self.entries.iter().filter(|(other, entry)| match definition.ties() {
+            Ties::Share => order.better(entry.score, self.entries[player].score),
+            Ties::Earliest => key(other, entry) < mine,
+        });
+        Some(ahead.count() as u64 + 1)
+    }
+
+    /// The goal that counts.
+    pub(super) fn goal(&self, definition: &Board) -> Option<Score> {
+        if self.closed { self.goal } else { definition.goal() }
+    }
+}
+
+impl ModelBoard {
+    pub(super) fn new(definition: Board, now: Millis) -> Self {
+        let seasons = vec![ModelSeason::new(definition.season_at(now))];
+        Self { definition, seasons, ids: HashMap::new() }
+    }
+
+    pub(super) fn order(&self) -> Order {
+        self.definition.order()
+    }
+
+    pub(super) fn has_scores(&self) -> bool {
+        self.seasons.iter().any(|season| !season.entries.is_empty())
+    }
+
+    /// Opens what may get events and closes what is over.
+    pub(super) fn roll(&mut self, now: Millis) {
+        loop {
+            let last = &self.seasons.last().expect("a board has a season").span;
+            if last.ends_at == Millis::MAX || now < last.ends_at.plus(Millis(-MAX_AHEAD.0)) {
+                break;
+            }
+            let next = self.definition.season_at(last.ends_at);
+            self.seasons.push(ModelSeason::new(next));
+        }
+        let goal = self.definition.goal();
+        let grace = self.definition.grace();
+        for season in self.seasons.iter_mut().filter(|season| !season.closed) {
+            if season.span.ends_at != Millis::MAX && now >= season.span.ends_at.plus(grace) {
+                (season.closed, season.goal) = (true, goal);
+            }
+        }
+    }
+
+    pub(super) fn current(&self, now: Millis) -> usize {
+        self.seasons.iter().rposition(|season| season.span.starts_at <= now).unwrap_or(0)
+    }
+
+    /// Seasons that have begun, newest first.
+    pub(super) fn begun(&self, now: Millis) -> impl Iterator<Item = &ModelSeason> {
+        self.seasons.iter().rev().filter(move |season| season.span.starts_at <= now)
+    }
+
+    fn open_at(&self, at: Millis) -> Option<usize> {
+        let index = self.seasons.iter().rposition(|season| season.span.contains(at))?;
+        (!self.seasons[index].closed).then_some(index)
+    }
+
+    pub(super) fn close(&mut self, now: Millis) -> (SeasonId, SeasonId) {
+        let index = self.current(now);
+        let goal = self.definition.goal();
+        let season = &mut self.seasons[index];
+        let (closed, rest) = season.span.close_at(now);
+        let ids = (closed.id.clone(), rest.id.clone());
+        (season.span, season.closed, season.goal) = (closed, true, goal);
+        self.seasons.insert(index + 1, ModelSeason::new(rest));
+        ids
+    }
+
+    pub(super) fn submit(
+        &mut self,
+        submission: &Submission,
+        now: Millis,
+        window: Millis,
+    ) -> Result<Expected, Rejection> {
+        if let Some(id) = &submission.event_id
+            && let Some(known) = self.ids.get(id)
+            && now < known.entry.updated_at.plus(window)
+        {
+            if (&known.player, known.points) != (&submission.player, submission.points) {
+                return Err(Rejection::EventIdReused);
+            }
+            return Ok(Expected {
+                season: known.season.clone(),
+                score: known.entry.score,
+                at: known.entry.at,
+                previous: None,
+                changed: false,
+                rank: None,
+                duplicate: true,
+            });
+        }
+        let at = submission.at.unwrap_or(now);
+        if at > now.plus(MAX_AHEAD) {
+            return Err(Rejection::AtInFuture);
+        }
+        let index = self.open_at(at).ok_or(Rejection::SeasonClosed)?;
+        let definition = self.definition.clone();
+        let season = &mut self.seasons[index];
+        let player = &submission.player;
+        let before = season.entries.get(player).copied();
+        let entry = decide(&definition, before, submission, at, now)?;
+        let previous = before
+            .map(|entry| (entry.score, season.rank(&definition, player).expect("it is there")));
+        season.entries.insert(player.clone(), entry);
+        let expected = Expected {
+            season: season.span.id.clone(),
+            score: entry.score,
+            at: entry.at,
+            changed: before.map(|before| before.score) != Some(entry.score),
+            previous,
+            rank: season.rank(&definition, player),
+            duplicate: false,
+        };
+        if let Some(id) = &submission.event_id {
+            let remembered = Remembered {
+                player: player.clone(),
+                points: submission.points,
+                season: season.span.id.clone(),
+                entry,
+            };
+            self.ids.insert(id.clone(), remembered);
+        }
+        Ok(expected)
+    }
+
+    pub(super) fn set(&mut self, player: &PlayerId, score: Score, at: Option<Millis>, now: Millis) {
+        let index = self.current(now);
+        let entry = Entry { score, at: at.unwrap_or(now), updated_at: now };
+        self.seasons[index].entries.insert(player.clone(), entry);
+    }
+
+    pub(super) fn season_named(&mut self, id: &SeasonId) -> Option<&mut ModelSeason> {
+        self.seasons.iter_mut().find(|season| season.span.id == *id)
+    }
+}

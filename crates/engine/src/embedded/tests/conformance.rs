@@ -1,0 +1,13 @@
+//! The embedded engine does what every engine must.
+
+use standings_core::Millis;
+
+use super::kit::InDirectory;
+use crate::{conformance::Fixture, embedded::Options};
+
+#[expect(clippy::unused_async, reason = "other engines connect to something")]
+async fn open(now: Millis) -> Box<dyn Fixture> {
+    Box::new(InDirectory::new(now, Options::default()))
+}
+
+crate::conformance_suite!(open);

@@ -1,0 +1,11 @@
+//! The embedded engine as a whole: the conformance suite, crashes, failing disks, concurrency, files.
+
+mod boards;
+mod checkpoints;
+mod conformance;
+mod crash;
+mod failing;
+mod files;
+mod kit;
+mod load;
+mod script;
