@@ -1,0 +1,189 @@
+//! Who may call: `Authorization: Bearer <key>`, a key's role, and how often it may call.
+
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use axum::{
+    extract::FromRequestParts,
+    http::{HeaderMap, header, request::Parts},
+};
+use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
+use standings_core::KeyName;
+use standings_engine::{KeyHash, Role};
+
+use crate::{
+    app::App,
+    config::Reads,
+    problem::{Code, Problem},
+};
+
+/// Proof that the caller has a key of role admin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Admin;
+
+/// Proof that the caller has a key of role game or above.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Game;
+
+/// Proof that the caller may read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reader;
+
+impl FromRequestParts<Arc<App>> for Admin {
+    type Rejection = Problem;
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        authorise(app, &parts.headers, Role::Admin).await.map(|()| Self)
+    }
+}
+
+impl FromRequestParts<Arc<App>> for Game {
+    type Rejection = Problem;
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        authorise(app, &parts.headers, Role::Game).await.map(|()| Self)
+    }
+}
+
+impl FromRequestParts<Arc<App>> for Reader {
+    type Rejection = Problem;
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        match app.options.reads {
+            // Whatever key a reader sends, it would see the same.
+            Reads::Open => Ok(Self),
+            Reads::Key => authorise(app, &parts.headers, Role::Read).await.map(|()| Self),
+        }
+    }
+}
+
+async fn authorise(app: &App, headers: &HeaderMap, needed: Role) -> Result<(), Problem> {
+    let engine = app.engine()?;
+    let Some(key) = bearer(headers) else { return Err(unauthorized()) };
+    let Some(info) = engine.key(&hash(key)).await? else { return Err(unauthorized()) };
+    if info.role < needed {
+        return Err(Problem::new(
+            Code::Forbidden,
+            match needed {
+                Role::Admin => "this call needs a key with the role admin",
+                _ => "this call needs a key with the role game or admin",
+            },
+        ));
+    }
+    app.rates.take(&info.name).map_err(|wait| {
+        Problem::new(Code::RateLimited, "this key sends more requests than it may; slow down")
+            .retry_after(wait)
+    })
+}
+
+fn unauthorized() -> Problem {
+    Problem::new(
+        Code::Unauthorized,
+        "send a valid key as \"Authorization: Bearer <key>\"; an administrator makes keys with POST /v1/keys",
+    )
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let value = headers.get(header::AUTHORIZATION)?.as_bytes();
+    let (scheme, key) = value.split_at_checked(7)?;
+    (scheme.eq_ignore_ascii_case(b"bearer ") && !key.is_empty()).then(|| key.trim_ascii())
+}
+
+/// What is stored of a key. Keys are long and random, so that a plain hash is enough.
+pub fn hash(key: &[u8]) -> KeyHash {
+    KeyHash(Sha256::digest(key).into())
+}
+
+/// A new key: 256 random bits with a prefix by which leaked keys can be searched for.
+pub fn new_key() -> Result<String, getrandom::Error> {
+    use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+    let mut bits = [0; 32];
+    getrandom::fill(&mut bits)?;
+    Ok(format!("sk_{}", URL_SAFE_NO_PAD.encode(bits)))
+}
+
+/// Token buckets, one per key. Only keys that exist have one, so that their number is bounded.
+#[derive(Debug)]
+pub(crate) struct Rates {
+    per_second: u32,
+    burst: u32,
+    buckets: Mutex<HashMap<KeyName, Bucket>>,
+}
+
+#[derive(Debug)]
+struct Bucket {
+    tokens: f64,
+    filled: Instant,
+}
+
+impl Rates {
+    /// Limits every key to so many requests a second, with so many at once; 0 is without limit.
+    pub(crate) fn new(per_second: u32, burst: u32) -> Self {
+        Self { per_second, burst, buckets: Mutex::default() }
+    }
+
+    /// Counts a request, or says how long to wait.
+    fn take(&self, key: &KeyName) -> Result<(), Duration> {
+        if self.per_second == 0 {
+            return Ok(());
+        }
+        self.take_at(key, Instant::now())
+    }
+
+    fn take_at(&self, key: &KeyName, now: Instant) -> Result<(), Duration> {
+        let (rate, burst) = (f64::from(self.per_second), f64::from(self.burst));
+        let mut buckets = self.buckets.lock();
+        let bucket = buckets.entry(key.clone()).or_insert(Bucket { tokens: burst, filled: now });
+        let gained = now.saturating_duration_since(bucket.filled).as_secs_f64() * rate;
+        bucket.tokens = (bucket.tokens + gained).min(burst);
+        bucket.filled = now;
+        if bucket.tokens >= 1.0 {
+            bucket.tokens -= 1.0;
+            Ok(())
+        } else {
+            Err(Duration::from_secs_f64((1.0 - bucket.tokens) / rate))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_refills_with_time_and_not_beyond_its_burst() {
+        let rates = Rates::new(10, 2);
+        let (a, b) = (KeyName::new("a").unwrap(), KeyName::new("b").unwrap());
+        let start = Instant::now();
+        assert_eq!(rates.take_at(&a, start), Ok(()));
+        assert_eq!(rates.take_at(&a, start), Ok(()));
+        assert_eq!(rates.take_at(&a, start), Err(Duration::from_millis(100)));
+        assert_eq!(rates.take_at(&b, start), Ok(()), "each key has its own");
+        let later = start + Duration::from_secs(60);
+        assert_eq!(rates.take_at(&a, later), Ok(()));
+        assert_eq!(rates.take_at(&a, later), Ok(()));
+        assert!(rates.take_at(&a, later).is_err());
+    }
+
+    #[test]
+    fn the_scheme_is_read_in_any_letter_case_and_nothing_else_is_a_key() {
+        let key = |value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, value.parse().unwrap());
+            bearer(&headers).map(<[u8]>::to_vec)
+        };
+        assert_eq!(key("Bearer abc"), Some(b"abc".to_vec()));
+        assert_eq!(key("bearer abc"), Some(b"abc".to_vec()));
+        for not in ["Bearer", "Bearer ", "Basic abc", "abc", ""] {
+            assert_eq!(key(not), None, "{not:?}");
+        }
+    }
+
+    #[test]
+    fn two_new_keys_differ() {
+        let (a, b) = (new_key().unwrap(), new_key().unwrap());
+        assert_ne!(a, b);
+        assert!(a.starts_with("sk_") && a.len() == 46, "{a}");
+    }
+}

@@ -1,0 +1,204 @@
+//! What happens to every request on its way in and out: its id, its limits, CORS, and the one line in the log.
+
+use std::{
+    convert::Infallible,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::Poll,
+    time::Instant,
+};
+
+use axum::{
+    Router,
+    body::Body,
+    http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+};
+use hyper::{body::Incoming, service::Service as _};
+use hyper_util::service::TowerToHyperService;
+
+use crate::{
+    app::App,
+    config::Cors,
+    intake::intake,
+    problem::{Code, Problem},
+};
+
+/// What a request's head may have, all names and values together. Keys and ids are short.
+const HEAD_BYTES: usize = 16 * 1024;
+
+/// The longest request id that is taken over.
+const REQUEST_ID_BYTES: usize = 64;
+
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The router as hyper calls it.
+pub(crate) type Routes = TowerToHyperService<Router>;
+
+/// Answers one request.
+pub(crate) async fn answer(app: &App, routes: &Routes, request: Request<Incoming>) -> Response {
+    let started = Instant::now();
+    let id = request_id(request.headers());
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let cors = allowed_origin(&app.options.cors, &method, request.headers());
+    let from_page = request.headers().contains_key(header::ORIGIN);
+    let mut response = if head_bytes(&uri, request.headers()) > HEAD_BYTES {
+        let detail = format!("address and headers may have up to {HEAD_BYTES} bytes");
+        Problem::new(Code::HeadersTooLarge, detail).closing().into_response()
+    } else if method == Method::OPTIONS {
+        preflight()
+    } else {
+        let (parts, body) = request.into_parts();
+        let (body, unread) = intake(body);
+        let mut response = unwinding(routes.call(Request::from_parts(parts, body))).await;
+        if let Some(unread) = unread
+            && !unread.finish().await
+        {
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(header::CONNECTION, close);
+        }
+        response
+    };
+    let headers = response.headers_mut();
+    if let Some(origin) = cors {
+        if origin != "*" {
+            headers.append(header::VARY, HeaderValue::from_static("Origin"));
+        }
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        if from_page {
+            let exposed = HeaderValue::from_static("x-request-id, retry-after");
+            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+        }
+    }
+    log(app, &id, &method, &uri, &response, started);
+    response.headers_mut().insert(REQUEST_ID.clone(), id);
+    response
+}
+
+/// A handler that panics costs its request, not the connection, and is a mistake of ours.
+async fn unwinding(answer: impl Future<Output = Result<Response, Infallible>>) -> Response {
+    let mut answer = pin!(answer);
+    let caught = std::future::poll_fn(|context| {
+        match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context))) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(Ok(response))) => Poll::Ready(Some(response)),
+            Err(_) => Poll::Ready(None),
+        }
+    });
+    caught.await.unwrap_or_else(|| {
+        Problem::new(Code::Internal, "this is a mistake of the server; its log says more")
+            .caused_by("a handler panicked")
+            .closing()
+            .into_response()
+    })
+}
+
+/// The one line that a request leaves. A problem is logged here and nowhere else.
+fn log(
+    app: &App,
+    id: &HeaderValue,
+    method: &Method,
+    uri: &Uri,
+    response: &Response,
+    start: Instant,
+) {
+    let status = response.status().as_u16();
+    let path = uri.path();
+    let problem = response.extensions().get::<Arc<Problem>>();
+    if let Some(problem) = problem {
+        app.metrics.refused(problem.code());
+        let (code, detail, cause) = (problem.code().name(), problem.detail(), problem.cause());
+        if problem.code().status().is_server_error() {
+            tracing::warn!(request_id = ?id, %method, path, status, code, detail, cause, "failed");
+        } else {
+            tracing::debug!(request_id = ?id, %method, path, status, code, detail, cause, "refused");
+        }
+    } else {
+        let took = start.elapsed();
+        tracing::debug!(request_id = ?id, %method, path, status, ?took, "answered");
+    }
+}
+
+/// The client's own id if it is harmless in a log, or a new one.
+fn request_id(headers: &HeaderMap) -> HeaderValue {
+    let sane = |value: &&HeaderValue| {
+        let bytes = value.as_bytes();
+        (1..=REQUEST_ID_BYTES).contains(&bytes.len())
+            && bytes.iter().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(b))
+    };
+    headers.get(&REQUEST_ID).filter(sane).cloned().unwrap_or_else(new_request_id)
+}
+
+/// Unlike that of any other process, and counted up within this one.
+fn new_request_id() -> HeaderValue {
+    static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| {
+        let mut seed = [0; 8];
+        // Without random numbers ids still differ within the process, which is what a log needs.
+        let _ = getrandom::fill(&mut seed);
+        AtomicU64::new(u64::from_le_bytes(seed))
+    });
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let mut text = [0; 16];
+    for (at, digit) in text.iter_mut().enumerate() {
+        let nibble = (number >> (60 - 4 * at)) & 15;
+        *digit = b"0123456789abcdef"[usize::try_from(nibble).unwrap_or(0)];
+    }
+    HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static("0"))
+}
+
+fn head_bytes(uri: &Uri, headers: &HeaderMap) -> usize {
+    let fields = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
+    uri.path().len() + uri.query().map_or(0, str::len) + fields.sum::<usize>()
+}
+
+/// Pages may read, not write: a key in a page is a key that everyone has.
+fn allowed_origin(cors: &Cors, method: &Method, headers: &HeaderMap) -> Option<HeaderValue> {
+    if !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
+        return None;
+    }
+    match cors {
+        Cors::Any => Some(HeaderValue::from_static("*")),
+        Cors::None => None,
+        Cors::Origins(origins) => {
+            let origin = headers.get(header::ORIGIN)?;
+            origins.contains(origin).then(|| origin.clone())
+        }
+    }
+}
+
+fn preflight() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, x-request-id, last-event-id"),
+        (header::ACCESS_CONTROL_MAX_AGE, "86400"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sane_request_id_is_kept_and_any_other_replaced() {
+        let id = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(REQUEST_ID.clone(), value.parse().unwrap());
+            request_id(&headers).to_str().unwrap().to_owned()
+        };
+        assert_eq!(id("abc-1:2_3.4"), "abc-1:2_3.4");
+        for bad in ["a b", "", "{}", &"x".repeat(65)] {
+            assert_eq!(id(bad).len(), 16, "{bad:?}");
+        }
+        assert_ne!(id(""), id(""));
+    }
+}

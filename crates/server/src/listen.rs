@@ -1,0 +1,158 @@
+//! Accepting connections and serving each until it ends or the server stops.
+
+use std::{convert::Infallible, io, pin::pin, sync::Arc, time::Duration};
+
+use anyhow::Context;
+use hyper::{server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch},
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        self,
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    },
+};
+
+use crate::{
+    app::{App, router},
+    config::TlsFiles,
+    edge::{self, Routes},
+    socket::Socket,
+};
+
+/// The largest head that is read at all; what lies between this and the edge's own limit gets a problem document.
+const HEAD_BUFFER: usize = 64 * 1024;
+
+/// How long accepting rests when the process has no file descriptors left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// What every connection is served with.
+struct Server {
+    app: Arc<App>,
+    routes: Routes,
+    http: http1::Builder,
+    tls: Option<TlsAcceptor>,
+}
+
+/// Serves until `shutdown` completes; then accepts no more, finishes the requests under way, and returns.
+///
+/// Over the limit of connections a further one waits in the kernel's queue until another ends.
+pub async fn run(
+    listener: TcpListener,
+    app: Arc<App>,
+    tls: Option<TlsAcceptor>,
+    shutdown: impl Future<Output = ()>,
+) {
+    let options = app.options.clone();
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(options.idle_timeout)
+        // Not `pipeline_flush`: it keeps an answer back while unread bytes wait, and so loses one that refuses a body.
+        .max_header_size(HEAD_BUFFER);
+    let server = Arc::new(Server { routes: Routes::new(router(&app)), app, http, tls });
+    let permits = Arc::new(Semaphore::new(options.max_connections.min(Semaphore::MAX_PERMITS)));
+    let (stop, stopped) = watch::channel(());
+    // Every connection holds a sender; when the last is dropped, all have ended.
+    let (alive, mut ended) = mpsc::channel::<Infallible>(1);
+
+    let mut shutdown = pin!(shutdown);
+    loop {
+        let next = accept(&listener, &permits);
+        let (socket, permit) = tokio::select! {
+            next = next => next,
+            () = &mut shutdown => break,
+        };
+        let (server, stopped, alive) = (Arc::clone(&server), stopped.clone(), alive.clone());
+        tokio::spawn(async move {
+            server.app.metrics.accepted.inc();
+            server.app.metrics.connections.inc();
+            connection(&server, socket, stopped).await;
+            server.app.metrics.connections.dec();
+            drop((permit, alive));
+        });
+    }
+    drop((listener, alive));
+    stop.send_replace(());
+    if tokio::time::timeout(options.stop_timeout, ended.recv()).await.is_err() {
+        tracing::warn!("requests were still under way when the time to stop was over");
+    }
+}
+
+async fn accept(
+    listener: &TcpListener,
+    permits: &Arc<Semaphore>,
+) -> (TcpStream, Option<OwnedSemaphorePermit>) {
+    // The semaphore is never closed, so that there always is a permit.
+    let permit = Arc::clone(permits).acquire_owned().await.ok();
+    loop {
+        match listener.accept().await {
+            Ok((socket, _)) => return (socket, permit),
+            Err(error) if of_one_connection(&error) => {}
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept connections");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Whether the error concerns a connection that is gone, and not the listener.
+fn of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+async fn connection(server: &Arc<Server>, socket: TcpStream, stopped: watch::Receiver<()>) {
+    // An answer is one write: waiting to fill a packet would only add latency.
+    let _ = socket.set_nodelay(true);
+    let Some(tls) = &server.tls else { return serve(server, socket, stopped).await };
+    match tokio::time::timeout(server.app.options.idle_timeout, tls.accept(socket)).await {
+        Ok(Ok(stream)) => serve(server, stream, stopped).await,
+        Ok(Err(error)) => tracing::debug!(%error, "no TLS"),
+        Err(_) => tracing::debug!("no TLS in time"),
+    }
+}
+
+async fn serve<S>(server: &Arc<Server>, stream: S, mut stopped: watch::Receiver<()>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let stream = TokioIo::new(Socket::new(stream, server.app.options.body_timeout));
+    let service = service_fn(|request| {
+        let server = Arc::clone(server);
+        async move { Ok::<_, Infallible>(edge::answer(&server.app, &server.routes, request).await) }
+    });
+    let mut connection = pin!(server.http.serve_connection(stream, service));
+    let end = tokio::select! {
+        end = connection.as_mut() => end,
+        _ = stopped.changed() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = end {
+        tracing::debug!(%error, "connection broke off");
+    }
+}
+
+/// Reads certificate and key.
+pub fn tls(files: &TlsFiles) -> anyhow::Result<TlsAcceptor> {
+    let cert = || format!("cannot read the certificate {}", files.cert.display());
+    let chain = CertificateDer::pem_file_iter(&files.cert).with_context(cert)?;
+    let chain = chain.collect::<Result<Vec<_>, _>>().with_context(cert)?;
+    let key = PrivateKeyDer::from_pem_file(&files.key)
+        .with_context(|| format!("cannot read the private key {}", files.key.display()))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .context("certificate and key do not fit")?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}

@@ -1,0 +1,92 @@
+//! A body of one JSON text a line, read as it comes, with bounded memory.
+
+use std::sync::Arc;
+
+use axum::{
+    body::{Body, Bytes},
+    extract::{FromRequest, Request},
+};
+use bytes::BytesMut;
+use standings_engine::ScoreRow;
+
+use crate::{
+    app::App,
+    extract::{Media, next_data, parse_item, slow_body},
+    problem::{Code, Problem},
+    wire::{Object, RowBody},
+};
+
+/// The longest line. A row has an id, two numbers and a name: less than 1 KiB even with every character escaped.
+const LINE_BYTES: usize = 64 * 1024;
+
+/// Rows that go to the engine at a time: large enough to share a flush, small enough to hold two of in memory.
+const CHUNK_ROWS: usize = 4096;
+
+/// The rows of an import, as they arrive.
+pub(crate) struct Rows {
+    app: Arc<App>,
+    body: Body,
+    /// What has arrived and not been read.
+    buffer: BytesMut,
+    ended: bool,
+    /// The number of the line read last.
+    line: u64,
+}
+
+impl FromRequest<Arc<App>> for Rows {
+    type Rejection = Problem;
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        Media::of(request.headers(), Media::Ndjson, &[Media::Ndjson])?;
+        let body = request.into_body();
+        Ok(Self { app: Arc::clone(app), body, buffer: BytesMut::new(), ended: false, line: 0 })
+    }
+}
+
+impl Rows {
+    /// The next rows; none at the end. An error comes after the rows before it were given out.
+    pub(crate) async fn chunk(&mut self) -> (Vec<ScoreRow>, Option<Problem>) {
+        let mut rows = Vec::new();
+        while rows.len() < CHUNK_ROWS {
+            match self.next_line().await {
+                Ok(None) => break,
+                Ok(Some(line)) if line.trim_ascii().is_empty() => {}
+                Ok(Some(line)) => match parse_item::<Object<RowBody>>(&line) {
+                    Ok(Object(row)) => rows.push(row.into()),
+                    Err(problem) => return (rows, Some(self.at_line(problem))),
+                },
+                Err(problem) => return (rows, Some(self.at_line(problem))),
+            }
+        }
+        (rows, None)
+    }
+
+    fn at_line(&self, problem: Problem) -> Problem {
+        problem.within(format_args!("line {}", self.line))
+    }
+
+    async fn next_line(&mut self) -> Result<Option<Bytes>, Problem> {
+        let mut searched = 0;
+        loop {
+            if let Some(end) = self.buffer[searched..].iter().position(|&b| b == b'\n') {
+                self.line += 1;
+                return Ok(Some(self.buffer.split_to(searched + end + 1).freeze()));
+            }
+            searched = self.buffer.len();
+            if self.ended {
+                self.line += u64::from(searched > 0);
+                return Ok((searched > 0).then(|| self.buffer.split().freeze()));
+            }
+            if searched > LINE_BYTES {
+                self.line += 1;
+                let detail = format!("a line may have up to {LINE_BYTES} bytes");
+                return Err(Problem::new(Code::BodyTooLarge, detail));
+            }
+            let data =
+                tokio::time::timeout(self.app.options.body_timeout, next_data(&mut self.body));
+            match data.await.map_err(|_| slow_body())?? {
+                Some(data) => self.buffer.extend_from_slice(&data),
+                None => self.ended = true,
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The `OpenAPI` document, generated from the handlers and wire types.
+
+use std::sync::OnceLock;
+
+use serde::Serialize;
+use utoipa::{
+    Modify, OpenApi, PartialSchema, ToSchema,
+    openapi::{
+        Content, OpenApi as Document, Ref, RefOr, Response,
+        path::{Operation, PathItem},
+        schema::Schema,
+        security::{Http, HttpAuthScheme, SecurityScheme},
+    },
+};
+
+use crate::{
+    problem::{Code, PROBLEM_JSON, Problem},
+    routes::{boards, import, keys, operations, players, read, seasons, submit},
+    wire::{KeyReply, NamedReply, SpanReply},
+};
+
+/// How a board ranks and when it starts anew. Absent fields mean their defaults.
+#[derive(Serialize, ToSchema)]
+#[schema(as = BoardDefinition)]
+pub(crate) struct DefinitionSchema {
+    /// Shown on the dashboard.
+    #[schema(max_length = 256, default = "", required = false)]
+    title: String,
+    /// How points change the score.
+    #[schema(inline, default = "sum", required = false)]
+    rule: RuleSchema,
+    /// Whether high or low is better.
+    #[schema(inline, default = "desc", required = false)]
+    order: OrderSchema,
+    /// Ranks 1, 2, 2, 4, or 1, 2, 3, 4 with who got there first ahead.
+    #[schema(inline, default = "share", required = false)]
+    ties: TiesSchema,
+    /// When the board starts anew: `monthly`, `weekly`, `daily`, `yearly`, `never`, or a five-field cron.
+    #[schema(default = "monthly", required = false)]
+    season: String,
+    /// For `weekly`.
+    #[schema(inline, default = "monday", required = false)]
+    week_starts: WeekdaySchema,
+    /// Where midnight is: any IANA name.
+    #[schema(default = "UTC", required = false)]
+    time_zone: String,
+    /// How long a season takes late submissions after its end; up to `31 days`.
+    #[schema(default = "5 minutes", required = false)]
+    grace: String,
+    /// How long closed seasons stay readable: `24 months`, `8 seasons`, `forever`.
+    #[schema(default = "24 months", required = false)]
+    keep: String,
+    /// A score at least this good is a success.
+    goal: Option<i64>,
+    /// One accepted submission per player and calendar day or hour.
+    #[schema(inline)]
+    once_per: Option<OncePerSchema>,
+    /// The fewest points of a submission.
+    min_points: Option<i64>,
+    /// The most points of a submission.
+    max_points: Option<i64>,
+    /// Freezes the whole board every day.
+    #[schema(inline)]
+    snapshots: Option<SnapshotsSchema>,
+    /// How a distributed engine spreads the board: `{"by":"hash","count":1}` or `{"by":"score","bounds":[100,200]}`.
+    #[schema(value_type = Object, required = false)]
+    partitions: (),
+}
+
+/// Declares the values of a setting, for the document only.
+macro_rules! values {
+    ($($name:ident: $($value:ident),*;)*) => {$(
+        #[derive(Serialize, ToSchema)]
+        #[serde(rename_all = "lowercase")]
+        #[expect(dead_code, reason = "documents a type of the core, which knows nothing of OpenAPI")]
+        pub(crate) enum $name { $($value,)* }
+    )*};
+}
+
+values! {
+    RuleSchema: Sum, Best, Latest;
+    OrderSchema: Desc, Asc;
+    TiesSchema: Share, Earliest;
+    WeekdaySchema: Monday, Tuesday, Wednesday, Thursday, Friday, Saturday, Sunday;
+    OncePerSchema: Day, Hour;
+    EverySchema: Day;
+}
+
+/// When a board is frozen.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SnapshotsSchema {
+    #[schema(inline, default = "day", required = false)]
+    every: EverySchema,
+    /// The local time.
+    #[schema(default = "00:00", required = false)]
+    at: String,
+    /// Ranks 1 to this are the official ones.
+    #[schema(default = 100, required = false)]
+    official: u32,
+    /// How long they stay readable.
+    #[schema(default = "90 days", required = false)]
+    keep: String,
+}
+
+/// A board: its id, its definition, and, where it is read, the current season.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Board)]
+pub(crate) struct BoardSchema<'a> {
+    /// Matches `[a-z0-9][a-z0-9_-]{0,63}`.
+    id: String,
+    #[serde(flatten)]
+    definition: DefinitionSchema,
+    /// The season that contains the present.
+    #[schema(nullable = false)]
+    current_season: Option<SpanReply<'a>>,
+    /// Players in the current season.
+    #[schema(nullable = false)]
+    players: Option<u64>,
+}
+
+/// All boards by id.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct BoardList<'a> {
+    data: Vec<BoardSchema<'a>>,
+}
+
+/// Players found by name.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct NamedList<'a> {
+    data: Vec<NamedReply<'a>>,
+}
+
+/// All keys by name.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct KeyList<'a> {
+    data: Vec<KeyReply<'a>>,
+}
+
+/// A refusal or failure.
+#[derive(Serialize, ToSchema)]
+struct ProblemSchema {
+    /// Where the code is described, on this server.
+    #[schema(example = "/docs#too_soon")]
+    r#type: String,
+    /// What the code means.
+    title: String,
+    status: u16,
+    /// Tells a person what to do.
+    detail: String,
+    /// Stable, one per rule that was broken.
+    code: String,
+}
+
+impl PartialSchema for Problem {
+    fn schema() -> RefOr<Schema> {
+        ProblemSchema::schema()
+    }
+}
+
+impl ToSchema for Problem {}
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Standings",
+        description = "A real-time leaderboard server. Times are RFC 3339 in UTC; unknown fields and parameters are errors.",
+    ),
+    paths(
+        submit::one, submit::batch, import::scores,
+        read::page, read::entry, read::place, read::distribution, boards::remove_entry,
+        boards::list, boards::get, boards::put, boards::delete,
+        seasons::list, seasons::close, import::season,
+        players::find, players::get, players::put,
+        keys::list, keys::create, keys::delete,
+        operations::backup, operations::healthz, operations::readyz, operations::metrics,
+        operations::openapi, operations::docs,
+    ),
+    components(schemas(Problem)),
+    modifiers(&Finish),
+)]
+struct Api;
+
+/// What is the same everywhere: the key, the default board's routes, and problems.
+struct Finish;
+
+impl Modify for Finish {
+    fn modify(&self, document: &mut Document) {
+        add_default_board(document);
+        for item in document.paths.paths.values_mut() {
+            for operation in operations(item) {
+                operation.responses.responses.insert("default".to_owned(), problem().into());
+            }
+        }
+        let components = document.components.get_or_insert_default();
+        let key = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        components.add_security_scheme("key", key);
+        let codes = Code::ALL.iter().map(|code| {
+            serde_json::json!({
+                "code": code.name(), "status": code.status().as_u16(), "title": code.title(),
+            })
+        });
+        let codes = serde_json::Value::Array(codes.collect());
+        document.extensions.get_or_insert_default().insert("x-problem-codes".to_owned(), codes);
+    }
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    [&mut item.get, &mut item.put, &mut item.post, &mut item.delete].into_iter().flatten()
+}
+
+fn problem() -> Response {
+    let mut response = Response::new("A problem; `code` says which.");
+    let content = Content::new(Some(Ref::from_schema_name("Problem")));
+    response.content.insert(PROBLEM_JSON.to_owned(), content.into());
+    response
+}
+
+/// `/v1/scores…` and `/v1/distribution` are the same calls on the default board.
+fn add_default_board(document: &mut Document) {
+    for path in ["/scores", "/scores/{user_id}", "/scores/at/{score}", "/distribution"] {
+        let Some(item) = document.paths.paths.get(&format!("/v1/boards/{{board}}{path}")) else {
+            continue;
+        };
+        let mut item = item.clone();
+        (item.put, item.delete) = (None, None);
+        for operation in operations(&mut item) {
+            if let Some(parameters) = &mut operation.parameters {
+                parameters
+                    .retain(|parameter| !matches!(parameter, RefOr::T(p) if p.name == "board"));
+            }
+            if let Some(id) = &mut operation.operation_id {
+                id.push_str("_default");
+            }
+            if let Some(summary) = &mut operation.summary {
+                summary.push_str(" (default board)");
+            }
+        }
+        document.paths.paths.insert(format!("/v1{path}"), item);
+    }
+}
+
+/// The document as JSON. It never changes while the process runs.
+pub fn document() -> &'static str {
+    static DOCUMENT: OnceLock<String> = OnceLock::new();
+    DOCUMENT.get_or_init(|| Api::openapi().to_pretty_json().unwrap_or_default())
+}

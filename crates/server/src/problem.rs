@@ -1,0 +1,269 @@
+//! Errors as clients see them: `application/problem+json` with a stable code, and a private cause for the log.
+
+use std::{borrow::Cow, fmt::Display, time::Duration};
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use standings_core::rule::Rejection;
+use standings_engine::EngineError;
+
+/// The media type of a problem.
+pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
+
+/// Declares every code once, with its status and title: what a client may match on.
+macro_rules! codes {
+    ($($variant:ident = $code:literal, $status:ident, $title:literal;)*) => {
+        /// What went wrong: one code per rule that was broken. Codes never change their meaning.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(crate) enum Code {
+            $(#[doc = $title] $variant,)*
+        }
+
+        impl Code {
+            /// All of them, as documented.
+            pub(crate) const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The stable name.
+            pub(crate) fn name(self) -> &'static str {
+                match self { $(Self::$variant => $code,)* }
+            }
+
+            /// The status it is sent with.
+            pub(crate) fn status(self) -> StatusCode {
+                match self { $(Self::$variant => StatusCode::$status,)* }
+            }
+
+            /// What it means, in a few words.
+            pub(crate) fn title(self) -> &'static str {
+                match self { $(Self::$variant => $title,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    Malformed = "malformed", BAD_REQUEST, "The request cannot be understood";
+    BadCursor = "bad_cursor", BAD_REQUEST, "The cursor is not one of this list";
+    Unsupported = "unsupported", BAD_REQUEST, "This server cannot do that";
+    Unauthorized = "unauthorized", UNAUTHORIZED, "A valid key is required";
+    Forbidden = "forbidden", FORBIDDEN, "The key's role is too small";
+    NotFound = "not_found", NOT_FOUND, "There is nothing at this address";
+    UnknownBoard = "unknown_board", NOT_FOUND, "There is no such board";
+    UnknownPlayer = "unknown_player", NOT_FOUND, "There is no such player";
+    UnknownSeason = "unknown_season", NOT_FOUND, "There is no such season";
+    UnknownKey = "unknown_key", NOT_FOUND, "There is no such key";
+    MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "The address does not take this method";
+    Timeout = "timeout", REQUEST_TIMEOUT, "The request did not arrive in time";
+    TooSoon = "too_soon", CONFLICT, "One submission per period was accepted already";
+    SeasonClosed = "season_closed", CONFLICT, "The season takes no submissions any more";
+    ConditionFailed = "condition_failed", CONFLICT, "The expected state was not met";
+    EventIdReused = "event_id_reused", CONFLICT, "The event id was used for another event";
+    ImmutableSetting = "immutable_setting", CONFLICT, "The setting cannot change any more";
+    SeasonOpen = "season_open", CONFLICT, "The season is not closed yet";
+    KeyExists = "key_exists", CONFLICT, "The name of the key is taken";
+    BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE, "The body is too large";
+    BatchTooLarge = "batch_too_large", PAYLOAD_TOO_LARGE, "The batch has too many submissions";
+    UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body is of another type";
+    PointsOutOfRange = "points_out_of_range", UNPROCESSABLE_ENTITY, "The points are outside the board's limits";
+    AtInFuture = "at_in_future", UNPROCESSABLE_ENTITY, "The time lies in the future";
+    ScoreOutOfRange = "score_out_of_range", UNPROCESSABLE_ENTITY, "The sum would leave the range of scores";
+    BadRow = "bad_row", UNPROCESSABLE_ENTITY, "A row cannot be imported";
+    RateLimited = "rate_limited", TOO_MANY_REQUESTS, "The key sends too many requests";
+    HeadersTooLarge = "headers_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are too large";
+    Internal = "internal", INTERNAL_SERVER_ERROR, "The server made a mistake";
+    Unavailable = "unavailable", SERVICE_UNAVAILABLE, "Not applied: the store cannot take it now";
+    Overloaded = "overloaded", SERVICE_UNAVAILABLE, "Not applied: more is waiting than can be taken";
+    OutcomeUnknown = "outcome_unknown", SERVICE_UNAVAILABLE, "Perhaps applied";
+}
+
+/// A refusal or failure on its way to the client.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    code: Code,
+    /// Tells a person what to do.
+    detail: Cow<'static, str>,
+    /// For the log only.
+    cause: Option<String>,
+    retry_after: Option<Duration>,
+    /// Whether the connection is of no further use, such as after a body that was not read.
+    close: bool,
+}
+
+impl Problem {
+    /// A problem with what a person can do about it.
+    pub(crate) fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, detail: detail.into(), cause: None, retry_after: None, close: false }
+    }
+
+    /// A request that cannot be understood.
+    pub(crate) fn malformed(detail: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Code::Malformed, detail)
+    }
+
+    /// Keeps what only the operator should see.
+    pub(crate) fn caused_by(mut self, cause: impl Display) -> Self {
+        self.cause = Some(cause.to_string());
+        self
+    }
+
+    /// Says when it is worth trying again.
+    pub(crate) fn retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+
+    /// Ends the connection after the answer.
+    pub(crate) fn closing(mut self) -> Self {
+        self.close = true;
+        self
+    }
+
+    /// Puts words before the detail, such as the number of a line.
+    pub(crate) fn within(mut self, place: impl Display) -> Self {
+        self.detail = format!("{place}: {}", self.detail).into();
+        self
+    }
+
+    /// Its code.
+    pub(crate) fn code(&self) -> Code {
+        self.code
+    }
+
+    /// What is told to the client.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// What is only logged.
+    pub(crate) fn cause(&self) -> Option<&str> {
+        self.cause.as_deref()
+    }
+}
+
+impl Serialize for Problem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(5))?;
+        map.serialize_entry("type", &Type(self.code))?;
+        map.serialize_entry("title", self.code.title())?;
+        map.serialize_entry("status", &self.code.status().as_u16())?;
+        map.serialize_entry("detail", &*self.detail)?;
+        map.serialize_entry("code", self.code.name())?;
+        map.end()
+    }
+}
+
+/// The address of a code's description, on this server.
+struct Type(Code);
+
+impl Serialize for Type {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("/docs#{}", self.0.name()))
+    }
+}
+
+/// The problem travels beside the response as an extension, so that the edge logs and counts it, once.
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = self.code.status();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+        if let Some(wait) = self.retry_after {
+            // Rounded up: a client that comes back a little early would be refused again.
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+        }
+        if self.code == Code::Unauthorized {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if self.close {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response.extensions_mut().insert(std::sync::Arc::new(self));
+        response
+    }
+}
+
+impl From<Rejection> for Problem {
+    fn from(rejection: Rejection) -> Self {
+        let code = match rejection {
+            Rejection::PointsOutOfRange { .. } => Code::PointsOutOfRange,
+            Rejection::AtInFuture => Code::AtInFuture,
+            Rejection::SeasonClosed => Code::SeasonClosed,
+            Rejection::EventIdReused => Code::EventIdReused,
+            Rejection::ConditionFailed => Code::ConditionFailed,
+            Rejection::TooSoon => Code::TooSoon,
+            Rejection::ScoreOutOfRange => Code::ScoreOutOfRange,
+        };
+        Self::new(code, rejection.to_string())
+    }
+}
+
+impl From<EngineError> for Problem {
+    fn from(error: EngineError) -> Self {
+        let code = match &error {
+            EngineError::UnknownBoard(_) => Code::UnknownBoard,
+            EngineError::UnknownSeason { .. } => Code::UnknownSeason,
+            EngineError::UnknownPlayer(_) => Code::UnknownPlayer,
+            EngineError::UnknownKey => Code::UnknownKey,
+            EngineError::KeyExists => Code::KeyExists,
+            EngineError::ImmutableSetting(_) => Code::ImmutableSetting,
+            EngineError::SeasonOpen(_) => Code::SeasonOpen,
+            EngineError::BadRow { .. } => Code::BadRow,
+            EngineError::Unsupported(_) => Code::Unsupported,
+            EngineError::BadRequest(_) => Code::Malformed,
+            EngineError::Unavailable { .. } => Code::Unavailable,
+            EngineError::Overloaded { .. } => Code::Overloaded,
+            EngineError::OutcomeUnknown { .. } => Code::OutcomeUnknown,
+        };
+        let problem = Self::new(code, error.to_string());
+        match error {
+            EngineError::Unavailable { retry_after, .. }
+            | EngineError::Overloaded { retry_after } => problem.retry_after(retry_after),
+            EngineError::OutcomeUnknown { .. } => problem.retry_after(Duration::from_secs(1)),
+            _ => problem,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rejection_keeps_the_code_of_the_rule() {
+        for rejection in [
+            Rejection::PointsOutOfRange { min: None, max: None },
+            Rejection::AtInFuture,
+            Rejection::SeasonClosed,
+            Rejection::EventIdReused,
+            Rejection::ConditionFailed,
+            Rejection::TooSoon,
+            Rejection::ScoreOutOfRange,
+        ] {
+            assert_eq!(Problem::from(rejection).code().name(), rejection.code());
+        }
+    }
+
+    #[test]
+    fn a_problem_is_written_with_its_five_members() {
+        let problem = Problem::new(Code::TooSoon, "wait").caused_by("secret");
+        assert_eq!(
+            serde_json::to_string(&problem).unwrap(),
+            r#"{"type":"/docs#too_soon","title":"One submission per period was accepted already","status":409,"detail":"wait","code":"too_soon"}"#
+        );
+    }
+
+    #[test]
+    fn a_retry_is_never_advised_too_early() {
+        let response = Problem::new(Code::Overloaded, "later")
+            .retry_after(Duration::from_millis(1001))
+            .into_response();
+        assert_eq!(response.headers()[header::RETRY_AFTER], "2");
+    }
+}

@@ -1,0 +1,129 @@
+//! Imports: NDJSON of any length, read as it comes.
+
+use std::sync::Arc;
+
+use axum::{extract::State, http::StatusCode};
+use serde::Serialize;
+use standings_core::SeasonId;
+use utoipa::ToSchema;
+
+use crate::{
+    app::App,
+    auth::Admin,
+    extract::{OfSeason, OnBoard},
+    ndjson::Rows,
+    problem::{Code, Problem},
+    wire::{RowBody, json},
+};
+
+use super::Answer;
+
+/// What was set.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ScoresSet<'a> {
+    board: &'a str,
+    #[schema(value_type = String)]
+    season: &'a SeasonId,
+    /// How many rows.
+    rows: u64,
+}
+
+/// Set scores of the current season.
+///
+/// Whatever the board's rule, for imports and corrections. The rows before one that cannot be read are applied.
+#[utoipa::path(
+    put,
+    path = "/v1/boards/{board}/scores",
+    operation_id = "set_scores",
+    tag = "Scores",
+    params(("board" = String, Path)),
+    request_body(content = RowBody, content_type = "application/x-ndjson"),
+    responses((status = 200, description = "All rows are set.", body = ScoresSet)),
+    security(("key" = ["admin"])),
+)]
+pub(crate) async fn scores(
+    State(app): State<Arc<App>>,
+    _: Admin,
+    OnBoard(board): OnBoard,
+    mut rows: Rows,
+) -> Answer {
+    let engine = app.engine()?;
+    let mut applied = 0;
+    let (mut chunk, mut bad) = rows.chunk().await;
+    let season = loop {
+        let count = chunk.len() as u64;
+        let set = engine.set_scores(&board, chunk);
+        // The next rows are read while these become durable.
+        let (season, next) = match bad {
+            None => tokio::join!(set, rows.chunk()),
+            Some(_) => (set.await, (Vec::new(), None)),
+        };
+        let season = season.map_err(|error| after(applied, error.into()))?;
+        applied += count;
+        if let Some(problem) = bad {
+            return Err(after(applied, problem));
+        }
+        (chunk, bad) = next;
+        if chunk.is_empty() && bad.is_none() {
+            break season;
+        }
+    };
+    tracing::info!(%board, %season, rows = applied, "scores set");
+    Ok(json(StatusCode::OK, &ScoresSet { board: &board, season: &season, rows: applied }))
+}
+
+fn after(applied: u64, problem: Problem) -> Problem {
+    match applied {
+        0 => problem.within("no row was applied"),
+        1 => problem.within("the first row was applied"),
+        rows => problem.within(format_args!("the first {rows} rows were applied")),
+    }
+}
+
+/// What was imported.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct SeasonImported<'a> {
+    #[schema(value_type = String)]
+    season: &'a SeasonId,
+    players: u64,
+}
+
+/// Import a closed season whole.
+///
+/// Ranks are computed here. It replaces what was there, wholly or not at all.
+#[utoipa::path(
+    put,
+    path = "/v1/boards/{board}/seasons/{season}",
+    operation_id = "import_season",
+    tag = "Seasons",
+    params(("board" = String, Path), ("season" = String, Path, example = "2026-10")),
+    request_body(content = RowBody, content_type = "application/x-ndjson"),
+    responses((status = 200, description = "The season is as given.", body = SeasonImported)),
+    security(("key" = ["admin"])),
+)]
+pub(crate) async fn season(
+    State(app): State<Arc<App>>,
+    _: Admin,
+    OnBoard(board): OnBoard,
+    OfSeason(season): OfSeason,
+    mut rows: Rows,
+) -> Answer {
+    let mut import = app.engine()?.import_season(&board, &season).await?;
+    let nothing = |problem: Problem| problem.within("nothing was imported");
+    let (mut chunk, mut bad) = rows.chunk().await;
+    if chunk.is_empty() && bad.is_none() {
+        // More likely a pipe that broke than a season to be emptied.
+        return Err(nothing(Problem::new(Code::Malformed, "the body has no rows")));
+    }
+    while bad.is_none() && !chunk.is_empty() {
+        let (taken, next) = tokio::join!(import.rows(chunk), rows.chunk());
+        taken.map_err(|error| nothing(Problem::from(error)))?;
+        (chunk, bad) = next;
+    }
+    if let Some(problem) = bad {
+        return Err(nothing(problem));
+    }
+    let players = import.finish().await?;
+    tracing::info!(%board, %season, players, "season imported");
+    Ok(json(StatusCode::OK, &SeasonImported { season: &season, players }))
+}

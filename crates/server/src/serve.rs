@@ -1,0 +1,164 @@
+//! `standings serve`: from settings to a running server, and back down in good order.
+
+use std::{io::Write as _, net::SocketAddr, sync::Arc, time::Duration};
+
+use anyhow::Context;
+use standings_core::{Board, BoardId, KeyName, Millis};
+use standings_engine::{
+    Engine, Role, SystemClock,
+    embedded::{Durability, Embedded, Options},
+};
+use tokio::{net::TcpListener, sync::oneshot};
+
+use crate::{
+    app::{App, DEFAULT_BOARD},
+    auth::{hash, new_key},
+    config::{Config, Durable, Settings},
+    listen::{run, tls},
+    telemetry::init_logs,
+};
+
+/// The name under which the first admin key is listed.
+const ADMIN: &str = "admin";
+
+/// What `durability = "interval"` may lose to a power cut.
+const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Runs the server until SIGTERM or SIGINT.
+pub fn serve(settings: Settings) -> anyhow::Result<()> {
+    let config = settings.with_file()?.resolve()?;
+    init_logs(config.log_format, &config.log_level)?;
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    let result = runtime.block_on(until_signal(config));
+    // A recovery that was interrupted goes on in its thread; the data is safe without it.
+    runtime.shutdown_background();
+    result
+}
+
+async fn until_signal(config: Config) -> anyhow::Result<()> {
+    let tls = config.tls.as_ref().map(tls).transpose()?;
+    // The port answers from the start, so that an orchestrator sees a process that is up and not ready yet.
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}", config.listen))?;
+    let address = listener.local_addr()?;
+    let app = App::new(config.http.clone());
+    let (stop, stopped) = oneshot::channel::<()>();
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let served = tokio::spawn(run(listener, Arc::clone(&app), tls, async {
+        // A dropped sender means stop as well.
+        let _ = stopped.await;
+    }));
+    tracing::info!(%address, data = %config.data.display(), "listening; recovering");
+
+    let mut signal = std::pin::pin!(signal());
+    let engine = tokio::select! {
+        engine = open(config.clone()) => engine?,
+        () = &mut signal => return Ok(()),
+    };
+    let first_key = prepare(&engine, config.admin_key.as_deref()).await?;
+    app.start(engine.clone());
+    greet(scheme, address, &config, first_key.as_deref())?;
+    tracing::info!(%address, "ready");
+
+    signal.await;
+    tracing::info!("stopping");
+    drop(stop);
+    served.await.context("the server broke off")?;
+    engine.shutdown().await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Opens the engine in a thread of its own: recovery computes and reads for seconds.
+async fn open(config: Config) -> anyhow::Result<Arc<Embedded>> {
+    let (send, receive) = oneshot::channel();
+    std::thread::Builder::new()
+        .name("recovery".to_owned())
+        .spawn(move || send.send(Embedded::open(options(&config), Arc::new(SystemClock))))
+        .context("cannot start a thread")?;
+    Ok(receive.await.context("the recovery broke off")??)
+}
+
+fn options(config: &Config) -> Options {
+    let window = i64::try_from(config.event_id_window.as_millis()).unwrap_or(i64::MAX);
+    Options {
+        dir: config.data.clone(),
+        durability: match config.durability {
+            Durable::Always => Durability::Always,
+            Durable::Interval => Durability::Interval(FLUSH_INTERVAL),
+        },
+        event_id_window: Millis(window),
+        ..Options::default()
+    }
+}
+
+/// Makes sure that there is an admin key and, in new data, the default board. Returns a key that was made here.
+async fn prepare(engine: &Embedded, admin_key: Option<&str>) -> anyhow::Result<Option<String>> {
+    let keys = engine.keys().await?;
+    // Only in new data: a board `main` that was deleted stays so.
+    if engine.is_new() {
+        let main = BoardId::new(DEFAULT_BOARD).context("the default board")?;
+        engine.put_board(&main, Board::default()).await?;
+    }
+    let name = KeyName::new(ADMIN).context("the admin key")?;
+    if let Some(key) = admin_key {
+        // Not anew at every start: a disk that is full must not keep reads from being served.
+        let hash = hash(key.as_bytes());
+        let known = engine.key(&hash).await?;
+        if !known.is_some_and(|known| known.name == name && known.role == Role::Admin) {
+            engine.put_key(&name, Role::Admin, hash, true).await?;
+        }
+        return Ok(None);
+    }
+    if keys.iter().any(|key| key.role == Role::Admin) {
+        return Ok(None);
+    }
+    let key = new_key().context("no random numbers are to be had")?;
+    engine.put_key(&name, Role::Admin, hash(key.as_bytes()), true).await?;
+    Ok(Some(key))
+}
+
+/// What a person should see who has just started it.
+fn greet(
+    scheme: &str,
+    address: SocketAddr,
+    config: &Config,
+    first_key: Option<&str>,
+) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "Standings is ready at {scheme}://{address} (data in {})",
+        config.data.display()
+    )?;
+    if let Some(key) = first_key {
+        writeln!(out, "\nAdmin key, shown only this once:\n  {key}")?;
+    }
+    let key = first_key.unwrap_or("$STANDINGS_ADMIN_KEY");
+    writeln!(
+        out,
+        "\nSubmit a score:\n  curl -H 'Content-Type: application/json' -H \"Authorization: Bearer {key}\" \
+         -d '{{\"user_id\":\"alice\",\"points\":3}}' {scheme}://{address}/v1/scores\n\
+         Read the top:\n  curl {scheme}://{address}/v1/scores\n\
+         All calls: {scheme}://{address}/docs"
+    )?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Completes on SIGTERM or SIGINT.
+async fn signal() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut term) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = term.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}

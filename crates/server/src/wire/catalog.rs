@@ -1,0 +1,193 @@
+//! What clients get of boards, seasons, players and keys.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use standings_core::{Board, Millis, SeasonId, SeasonSpan};
+use standings_engine::{CurrentEntry, Role, SeasonInfo, SeasonState};
+use utoipa::ToSchema;
+
+use super::{
+    RoleName,
+    reply::{Time, estimate},
+};
+
+/// When a season runs.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SeasonSpan)]
+pub(crate) struct SpanReply<'a> {
+    #[schema(value_type = String, example = "2026-11")]
+    id: &'a SeasonId,
+    starts_at: Time,
+    /// Null for a season without an end.
+    #[schema(required)]
+    ends_at: Option<Time>,
+}
+
+impl<'a> From<&'a SeasonSpan> for SpanReply<'a> {
+    fn from(span: &'a SeasonSpan) -> Self {
+        Self {
+            id: &span.id,
+            starts_at: Time(span.starts_at),
+            ends_at: (span.ends_at < Millis::MAX).then_some(Time(span.ends_at)),
+        }
+    }
+}
+
+/// A board: its definition, its id, and the season that is current.
+#[derive(Debug, Serialize)]
+pub(crate) struct BoardReply<'a> {
+    pub(crate) id: &'a str,
+    #[serde(flatten)]
+    pub(crate) definition: &'a Board,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) current_season: Option<SpanReply<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) players: Option<u64>,
+}
+
+/// A list that is whole.
+#[derive(Debug, Serialize)]
+pub(crate) struct ListReply<T> {
+    pub(crate) data: Vec<T>,
+}
+
+/// A season in a list.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Season)]
+pub(crate) struct SeasonReply<'a> {
+    #[serde(flatten)]
+    span: SpanReply<'a>,
+    #[schema(value_type = SeasonStateName)]
+    state: SeasonState,
+    players: u64,
+    /// The mean score; null where there are no players.
+    #[schema(required)]
+    mean: Option<f64>,
+    /// Players that met the goal; null where the season had none.
+    #[schema(required)]
+    successes: Option<u64>,
+    /// Which part of the players that is; null without a goal or players.
+    #[schema(required)]
+    success_rate: Option<f64>,
+}
+
+impl<'a> From<&'a SeasonInfo> for SeasonReply<'a> {
+    fn from(season: &'a SeasonInfo) -> Self {
+        Self {
+            span: (&season.span).into(),
+            state: season.state,
+            players: season.players,
+            mean: season.mean,
+            successes: season.successes,
+            success_rate: success_rate(season),
+        }
+    }
+}
+
+/// The part of a season's players that met its goal.
+pub(crate) fn success_rate(season: &SeasonInfo) -> Option<f64> {
+    let successes = season.successes.filter(|_| season.players > 0)?;
+    #[expect(clippy::cast_precision_loss, reason = "players are far fewer than 2^53")]
+    Some(successes as f64 / season.players as f64)
+}
+
+/// Seasons, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Seasons)]
+pub(crate) struct SeasonsReply<'a> {
+    pub(crate) data: Vec<SeasonReply<'a>>,
+    /// The mean of the success rates in `data`.
+    #[schema(required)]
+    pub(crate) mean_success_rate: Option<f64>,
+    /// What `before` takes for the next page.
+    #[schema(required)]
+    pub(crate) next: Option<String>,
+}
+
+/// Whether a season takes submissions.
+#[derive(ToSchema)]
+#[schema(as = SeasonState, rename_all = "lowercase")]
+#[expect(dead_code, reason = "documents the engine's SeasonState, which knows nothing of OpenAPI")]
+pub(crate) enum SeasonStateName {
+    /// It contains the present.
+    Open,
+    /// It is over, and takes late submissions for its grace.
+    Closing,
+    /// Its ranks are final.
+    Closed,
+}
+
+/// A player, with current scores.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Player)]
+pub(crate) struct PlayerReply<'a> {
+    pub(crate) user_id: &'a str,
+    #[schema(required)]
+    pub(crate) name: Option<&'a str>,
+    #[schema(required)]
+    pub(crate) avatar_url: Option<&'a str>,
+    #[schema(value_type = Option<Object>, required)]
+    pub(crate) attributes: Option<&'a RawValue>,
+    /// Entries in the current seasons of up to 100 boards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) boards: Option<Vec<CurrentReply<'a>>>,
+}
+
+/// A player's entry in a board's current season.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CurrentEntry)]
+pub(crate) struct CurrentReply<'a> {
+    board: &'a str,
+    #[schema(value_type = String, example = "2026-11")]
+    season: &'a SeasonId,
+    score: i64,
+    #[schema(minimum = 1)]
+    rank: u64,
+    /// Present where the rank is only estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    estimated: Option<bool>,
+    /// How far the true rank may be from the estimated one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    error_bound: Option<u64>,
+}
+
+impl<'a> From<&'a CurrentEntry> for CurrentReply<'a> {
+    fn from(entry: &'a CurrentEntry) -> Self {
+        let (estimated, error_bound) = estimate(Some(entry.rank));
+        Self {
+            board: &entry.board,
+            season: &entry.season,
+            score: entry.score.get(),
+            rank: entry.rank.rank.get(),
+            estimated,
+            error_bound,
+        }
+    }
+}
+
+/// A player found by name.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = NamedPlayer)]
+pub(crate) struct NamedReply<'a> {
+    pub(crate) user_id: &'a str,
+    pub(crate) user_name: &'a str,
+}
+
+/// A key as it is listed, and, when it is made, the key itself.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Key)]
+pub(crate) struct KeyReply<'a> {
+    pub(crate) name: &'a str,
+    #[schema(value_type = RoleName)]
+    pub(crate) role: Role,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) created_at: Option<Time>,
+    /// Only in the answer that makes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) key: Option<&'a str>,
+}

@@ -1,0 +1,361 @@
+//! What clients get when they submit and read scores. Replies borrow from the engine's answers and are written straight into the body.
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+use serde::{Serialize, Serializer};
+use standings_core::{BoardId, Millis, SeasonId};
+use standings_engine::{Bin, Decile, RankAnswer, Receipt, Row};
+use utoipa::ToSchema;
+
+use crate::problem::{Code, Problem};
+
+/// Writes a reply.
+pub(crate) fn json(status: StatusCode, reply: &impl Serialize) -> Response {
+    json_sized(status, 512, reply)
+}
+
+/// Writes a reply of about a known size.
+pub(crate) fn json_sized(status: StatusCode, bytes: usize, reply: &impl Serialize) -> Response {
+    let mut body = Vec::with_capacity(bytes);
+    if let Err(error) = serde_json::to_writer(&mut body, reply) {
+        use axum::response::IntoResponse;
+        return Problem::new(Code::Internal, "the answer could not be written")
+            .caused_by(error)
+            .into_response();
+    }
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// Done, and nothing to say.
+pub(crate) fn no_content() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}
+
+/// About what one row takes in a reply.
+pub(crate) const ROW_BYTES: usize = 192;
+
+/// An instant as RFC 3339 in UTC.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Time(pub(crate) Millis);
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl utoipa::PartialSchema for Time {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        use utoipa::openapi::{KnownFormat, ObjectBuilder, SchemaFormat, schema::Type};
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+            .description(Some("RFC 3339 in UTC."))
+            .into()
+    }
+}
+
+impl ToSchema for Time {}
+
+/// Whether a rank is only estimated, as two members that exact ranks do not have.
+pub(super) fn estimate(rank: Option<RankAnswer>) -> (Option<bool>, Option<u64>) {
+    let bound = rank.and_then(|rank| rank.error_bound);
+    (bound.map(|_| true), bound)
+}
+
+/// The answer to an accepted submission. When it is sent, the score is durable.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Receipt)]
+pub(crate) struct ReceiptReply<'a> {
+    user_id: &'a str,
+    board: &'a str,
+    /// The season that the event counts in.
+    #[schema(value_type = String, example = "2026-11")]
+    season: &'a SeasonId,
+    /// The score after it; for a duplicate, the one recorded then.
+    score: i64,
+    /// The rank after it; null where the store could not tell in time.
+    #[schema(required)]
+    rank: Option<u64>,
+    /// Null for a first score.
+    #[schema(required)]
+    previous_score: Option<i64>,
+    /// Null for a first score.
+    #[schema(required)]
+    previous_rank: Option<u64>,
+    /// Whether the score became another.
+    changed: bool,
+    /// When the score was reached.
+    at: Time,
+    /// Present where the event id had been accepted before, and nothing was done.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    duplicate: bool,
+    /// Present where ranks are only estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    estimated: Option<bool>,
+    /// How far the true rank may be from the estimated one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    error_bound: Option<u64>,
+}
+
+impl<'a> ReceiptReply<'a> {
+    /// A receipt of a board.
+    pub(crate) fn new(board: &'a BoardId, receipt: &'a Receipt) -> Self {
+        let (estimated, error_bound) = estimate(receipt.rank);
+        Self {
+            user_id: &receipt.player,
+            board,
+            season: &receipt.season,
+            score: receipt.score.get(),
+            rank: receipt.rank.map(|rank| rank.rank.get()),
+            previous_score: receipt.previous_score.map(standings_core::Score::get),
+            previous_rank: receipt.previous_rank.map(|rank| rank.rank.get()),
+            changed: receipt.changed,
+            at: Time(receipt.at),
+            duplicate: receipt.duplicate,
+            estimated,
+            error_bound,
+        }
+    }
+}
+
+/// One item of a batch's answer.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = BatchItem)]
+pub(crate) enum ItemReply<'a> {
+    /// It was accepted.
+    Receipt(ReceiptReply<'a>),
+    /// It was not.
+    Problem(Problem),
+}
+
+/// The answer to a batch: in the order of the items, a receipt or a problem for each.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = BatchResult)]
+pub(crate) struct BatchReply<'a> {
+    /// A receipt, or a problem, for each item.
+    pub(crate) results: Vec<ItemReply<'a>>,
+    /// How many were accepted, duplicates included.
+    pub(crate) accepted: usize,
+    /// How many were not.
+    pub(crate) rejected: usize,
+}
+
+/// A row of a standing.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Row)]
+pub(crate) struct RowReply<'a> {
+    user_id: &'a str,
+    #[schema(required)]
+    user_name: Option<&'a str>,
+    #[schema(required)]
+    avatar_url: Option<&'a str>,
+    /// Counts from 1.
+    #[schema(minimum = 1)]
+    rank: u64,
+    score: i64,
+    /// When the score was reached.
+    at: Time,
+    /// Whether the goal was met, on boards that have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    success: Option<bool>,
+    /// Of one player's own row: 100 × (players − players strictly better) / players.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    percentile: Option<f64>,
+    /// Of one player's own row: when a submission was last accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    updated_at: Option<Time>,
+    /// Present where the rank is only estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    estimated: Option<bool>,
+    /// How far the true rank may be from the estimated one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    error_bound: Option<u64>,
+}
+
+impl<'a> From<&'a Row> for RowReply<'a> {
+    fn from(row: &'a Row) -> Self {
+        let profile = row.profile.as_deref();
+        let (estimated, error_bound) = estimate(Some(row.rank));
+        Self {
+            user_id: &row.player,
+            user_name: profile.and_then(|profile| profile.name.as_deref()),
+            avatar_url: profile.and_then(|profile| Some(profile.avatar_url.as_ref()?.as_str())),
+            rank: row.rank.rank.get(),
+            score: row.score.get(),
+            at: Time(row.at),
+            success: row.success,
+            percentile: None,
+            updated_at: None,
+            estimated,
+            error_bound,
+        }
+    }
+}
+
+/// Rows of a standing, written without being collected first.
+#[derive(Debug)]
+pub(crate) struct RowsReply<'a>(pub(crate) &'a [Row]);
+
+impl Serialize for RowsReply<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(RowReply::from))
+    }
+}
+
+/// A page of a board, best first.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Page)]
+pub(crate) struct PageReply<'a> {
+    pub(crate) board: &'a str,
+    #[schema(value_type = String, example = "2026-11")]
+    pub(crate) season: &'a SeasonId,
+    #[schema(value_type = Vec<RowReply>)]
+    pub(crate) data: RowsReply<'a>,
+    /// Rows in `data`.
+    pub(crate) total: usize,
+    /// Players on the board.
+    pub(crate) players: u64,
+    /// What `after` takes for the next page.
+    #[schema(required)]
+    pub(crate) next: Option<String>,
+    /// Of the players asked for by `ids`, those without an entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) missing: Option<Vec<&'a str>>,
+}
+
+/// One player's entry.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Entry)]
+pub(crate) struct EntryReply<'a> {
+    user_info: RowReply<'a>,
+    /// With `around`: the rows on each side with the player among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<RowReply>, required = false)]
+    around: Option<RowsReply<'a>>,
+}
+
+impl<'a> EntryReply<'a> {
+    /// The entry, with its surroundings where they were asked for.
+    pub(crate) fn new(entry: &'a standings_engine::PlayerEntry, around: bool) -> Self {
+        let mut user_info = RowReply::from(&entry.row);
+        user_info.percentile = Some(entry.percentile);
+        user_info.updated_at = Some(Time(entry.updated_at));
+        Self { user_info, around: around.then_some(RowsReply(&entry.around)) }
+    }
+}
+
+/// Where a score would stand.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ScorePlace)]
+pub(crate) struct PlaceReply<'a> {
+    score: i64,
+    #[schema(minimum = 1)]
+    rank: u64,
+    percentile: f64,
+    #[schema(value_type = Vec<RowReply>)]
+    around: RowsReply<'a>,
+    /// Present where the rank is only estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    estimated: Option<bool>,
+    /// How far the true rank may be from the estimated one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    error_bound: Option<u64>,
+}
+
+impl<'a> PlaceReply<'a> {
+    /// The place of a score.
+    pub(crate) fn new(
+        score: standings_core::Score,
+        place: &'a standings_engine::ScorePlace,
+    ) -> Self {
+        let (estimated, error_bound) = estimate(Some(place.rank));
+        Self {
+            score: score.get(),
+            rank: place.rank.rank.get(),
+            percentile: place.percentile,
+            around: RowsReply(&place.around),
+            estimated,
+            error_bound,
+        }
+    }
+}
+
+/// How the scores of a season are distributed.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Distribution)]
+pub(crate) struct DistributionReply {
+    players: u64,
+    #[schema(required)]
+    min: Option<i64>,
+    #[schema(required)]
+    max: Option<i64>,
+    #[schema(required)]
+    mean: Option<f64>,
+    /// The score at which the best 10, 20 … 90 percent begin.
+    deciles: Vec<DecileReply>,
+    /// Players by score, in equal steps.
+    histogram: Vec<BinReply>,
+    computed_at: Time,
+}
+
+/// The score at which a share of the players begins.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Decile)]
+pub(crate) struct DecileReply {
+    top_percent: u8,
+    score: i64,
+}
+
+/// A bar of the histogram.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Bin)]
+pub(crate) struct BinReply {
+    /// The lowest score in it.
+    from: i64,
+    /// The highest score in it.
+    to: i64,
+    players: u64,
+}
+
+impl From<&standings_engine::Distribution> for DistributionReply {
+    fn from(of: &standings_engine::Distribution) -> Self {
+        let decile = |decile: &Decile| DecileReply {
+            top_percent: decile.top_percent,
+            score: decile.score.get(),
+        };
+        let bin =
+            |bin: &Bin| BinReply { from: bin.from.get(), to: bin.to.get(), players: bin.players };
+        Self {
+            players: of.players,
+            min: of.min.map(standings_core::Score::get),
+            max: of.max.map(standings_core::Score::get),
+            mean: of.mean,
+            deciles: of.deciles.iter().map(decile).collect(),
+            histogram: of.histogram.iter().map(bin).collect(),
+            computed_at: Time(of.computed_at),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! What clients get wrong: a 4xx with a code, and nothing changes.
+
+use serde_json::{Value, json};
+
+use crate::server::Server;
+
+/// Everything that a board shows.
+fn state(server: &Server) -> (String, String) {
+    (server.get("/v1/scores?limit=1000").text, server.get("/v1/boards").text)
+}
+
+#[test]
+fn a_body_that_is_not_a_submission_is_refused_and_changes_nothing() {
+    let server = Server::start();
+    server.submit("/v1/scores", &json!({"user_id": "a", "points": 1})).ok(200);
+    let before = state(&server);
+    let long_id = format!(r#"{{"user_id":"{}","points":1}}"#, "x".repeat(129));
+    let deep = "[".repeat(100_000);
+    let bodies: &[&str] = &[
+        "",
+        " ",
+        "{",
+        "null",
+        "[]",
+        "5",
+        "\"a\"",
+        "NaN",
+        "{}",
+        "[\"a\",1]",
+        &deep,
+        &long_id,
+        r#"{"user_id":"a"}"#,
+        r#"{"points":1}"#,
+        r#"{"user_id":1,"points":1}"#,
+        r#"{"user_id":null,"points":1}"#,
+        r#"{"user_id":"","points":1}"#,
+        r#"{"user_id":"a/b","points":1}"#,
+        r#"{"user_id":"a,b","points":1}"#,
+        r#"{"user_id":"..","points":1}"#,
+        r#"{"user_id":"a\u0000","points":1}"#,
+        r#"{"user_id":"a\ud800","points":1}"#,
+        r#"{"user_id":"a","points":"1"}"#,
+        r#"{"user_id":"a","points":1.5}"#,
+        r#"{"user_id":"a","points":5.0}"#,
+        r#"{"user_id":"a","points":1e3}"#,
+        r#"{"user_id":"a","points":1e400}"#,
+        r#"{"user_id":"a","points":-1e400}"#,
+        r#"{"user_id":"a","points":NaN}"#,
+        r#"{"user_id":"a","points":Infinity}"#,
+        r#"{"user_id":"a","points":true}"#,
+        r#"{"user_id":"a","points":null}"#,
+        r#"{"user_id":"a","points":9007199254740992}"#,
+        r#"{"user_id":"a","points":-9007199254740992}"#,
+        r#"{"user_id":"a","points":99999999999999999999999999}"#,
+        r#"{"user_id":"a","points":1,"points":2}"#,
+        r#"{"user_id":"a","points":1,"pionts":2}"#,
+        r#"{"user_id":"a","points":1,"event_id":""}"#,
+        r#"{"user_id":"a","points":1,"event_id":5}"#,
+        r#"{"user_id":"a","points":1,"at":"yesterday"}"#,
+        r#"{"user_id":"a","points":1,"at":1.5}"#,
+        r#"{"user_id":"a","points":1,"at":99999999999999999}"#,
+        r#"{"user_id":"a","points":1,"user_name":""}"#,
+        r#"{"user_id":"a","points":1,"expect":{}}"#,
+        r#"{"user_id":"a","points":1,"expect":[1]}"#,
+        r#"{"user_id":"a","points":1,"expect":{"updated_after":1}}"#,
+        r#"{"user_id":"a","points":1} {"user_id":"a","points":1}"#,
+    ];
+    for body in bodies {
+        let reply = server.send_raw("POST", "/v1/scores", "game", "application/json", *body);
+        assert_eq!((reply.status, reply.code().as_str()), (400, "malformed"), "{body:.80}");
+    }
+    let not_utf8 = b"{\"user_id\":\"a\xff\",\"points\":1}".to_vec();
+    server
+        .send_raw("POST", "/v1/scores", "game", "application/json", not_utf8)
+        .refused(400, "malformed");
+    assert_eq!(state(&server), before);
+}
+
+#[test]
+fn the_field_that_is_wrong_is_named() {
+    let server = Server::start();
+    for (body, field) in [
+        (r#"{"user_id":"a","points":"1"}"#, "points"),
+        (r#"{"user_id":"a","points":1e400}"#, "points"),
+        (r#"{"user_id":7,"points":1}"#, "user_id"),
+        (r#"{"user_id":"a","points":1,"at":"noon"}"#, "at"),
+        (r#"{"user_id":"a","points":1,"expect":{"updated_before":true}}"#, "expect.updated_before"),
+        (r#"{"user_id":"a"}"#, "points"),
+        (r#"{"user_id":"a","points":1,"pionts":1}"#, "pionts"),
+    ] {
+        let reply = server.send_raw("POST", "/v1/scores", "game", "application/json", body);
+        let detail = reply.json()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains(field), "{body}: {detail}");
+    }
+}
+
+#[test]
+fn an_address_that_leads_nowhere_is_a_problem() {
+    let server = Server::start();
+    for (path, status, code) in [
+        ("/nowhere", 404, "not_found"),
+        ("/v1", 404, "not_found"),
+        ("/v1/scores/", 404, "not_found"),
+        ("/v1//scores", 404, "not_found"),
+        ("/v1/boards/none/scores", 404, "unknown_board"),
+        ("/v1/boards/none", 404, "unknown_board"),
+        ("/v1/boards/Main/scores", 400, "malformed"),
+        ("/v1/boards/%2e%2e/scores", 400, "malformed"),
+        ("/v1/boards/a%2Fb/scores", 400, "malformed"),
+        ("/v1/boards/%ff/scores", 400, "malformed"),
+        ("/v1/scores/a%2Fb", 400, "malformed"),
+        ("/v1/scores/%2e%2e", 400, "malformed"),
+        ("/v1/scores/a%00", 400, "malformed"),
+        ("/v1/scores/%c3%28", 400, "malformed"),
+        ("/v1/scores/at/many", 400, "malformed"),
+        ("/v1/scores/at/1.5", 400, "malformed"),
+        ("/v1/scores/at/9007199254740992", 400, "malformed"),
+        ("/v1/scores/a/b", 404, "not_found"),
+        ("/v1/players/nobody", 404, "unknown_player"),
+    ] {
+        let reply = server.get(path);
+        assert_eq!((reply.status, reply.code().as_str()), (status, code), "{path}");
+    }
+    let patch = server.call("PATCH", "/v1/scores", &[], "");
+    patch.refused(405, "method_not_allowed");
+    assert!(patch.header("allow").contains("POST"));
+    server.call("DELETE", "/healthz", &[], "").refused(405, "method_not_allowed");
+}
+
+#[test]
+fn a_parameter_that_is_wrong_unknown_or_out_of_place_is_refused() {
+    let server = Server::start();
+    for query in [
+        "limit=0",
+        "limit=1001",
+        "limit=-1",
+        "limit=ten",
+        "limit=",
+        "limit=1&limit=2",
+        "offset=-1",
+        "offset=1e3",
+        "min=low",
+        "min=2&max=1",
+        "success=yes",
+        "success=1",
+        "season=never-was",
+        "season=",
+        "lmit=5",
+        "limit=%ff",
+        "LIMIT=5",
+        "ids=a&after=b",
+        "ids=a/b",
+        "ids=,",
+    ] {
+        let reply = server.get(&format!("/v1/scores?{query}"));
+        assert_eq!((reply.status, reply.code().as_str()), (400, "malformed"), "{query}");
+    }
+    let unknown = server.get("/v1/scores?lmit=5").json();
+    assert!(unknown["detail"].as_str().unwrap().contains("lmit"), "{unknown}");
+    for path in [
+        "/v1/scores?snapshot=latest",
+        "/v1/scores/a?friends=true",
+        "/v1/scores/a?snapshot=2026-02-21",
+    ] {
+        server.get(path).refused(400, "unsupported");
+    }
+    for path in [
+        "/v1/scores/a?around=101",
+        "/v1/scores/a?around=-1",
+        "/v1/boards?x=1",
+        "/v1/players",
+        "/v1/players?name=a&prefix=b",
+        "/v1/players?name=",
+        "/v1/boards/main/seasons?year=x",
+        "/v1/boards/main/seasons?before=soon",
+        "/v1/players/a?board=main",
+    ] {
+        server.get(path).refused(400, "malformed");
+    }
+}
+
+#[test]
+fn a_body_of_another_type_is_refused() {
+    let server = Server::start();
+    let body = r#"{"user_id":"a","points":1}"#;
+    for media in ["text/plain", "application/x-www-form-urlencoded", "application/x-ndjson", "json"]
+    {
+        server
+            .send_raw("POST", "/v1/scores", "game", media, body)
+            .refused(415, "unsupported_media_type");
+    }
+    server.send_raw("POST", "/v1/scores", "game", "application/json; charset=utf-8", body).ok(200);
+    server
+        .send("PUT", "/v1/boards/main/scores", "admin", &json!({"user_id": "a", "score": 1}))
+        .refused(415, "unsupported_media_type");
+}
+
+#[test]
+fn definitions_profiles_and_keys_are_checked_too() {
+    let server = Server::start();
+    let before = state(&server);
+    let put = |path: &str, body: Value| server.send("PUT", path, "admin", &body);
+    for definition in [
+        json!({"rule": "most"}),
+        json!({"rules": "sum"}),
+        json!({"season": "sometimes"}),
+        json!({"time_zone": "Moon/Base"}),
+        json!({"grace": "400 days"}),
+        json!({"goal": 1.5}),
+        json!([]),
+        json!(null),
+    ] {
+        put("/v1/boards/new", definition).refused(400, "malformed");
+    }
+    put("/v1/boards/New", json!({})).refused(400, "malformed");
+    for profile in [
+        json!({"name": ""}),
+        json!({"nom": "A"}),
+        json!({"avatar_url": "javascript:alert(1)"}),
+        json!({"attributes": [1]}),
+        json!({"attributes": {"x": "y".repeat(5000)}}),
+        json!({"name": 5}),
+    ] {
+        put("/v1/players/a", profile).refused(400, "malformed");
+    }
+    for key in [
+        json!({"name": "a b", "role": "game"}),
+        json!({"name": "k", "role": "king"}),
+        json!({"name": "k"}),
+    ] {
+        server.send("POST", "/v1/keys", "admin", &key).refused(400, "malformed");
+    }
+    server.send("POST", "/v1/backup", "admin", &json!({"path": 5})).refused(400, "malformed");
+    server.get("/v1/players/a").refused(404, "unknown_player");
+    assert_eq!(state(&server), before);
+}

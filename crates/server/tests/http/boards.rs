@@ -1,0 +1,189 @@
+//! Boards, seasons, imports, players and operations.
+
+use serde_json::{Value, json};
+
+use crate::server::Server;
+
+#[test]
+fn a_board_is_created_changed_and_deleted() {
+    let server = Server::start();
+    let lap = json!({"title": "Laps", "rule": "best", "order": "asc", "season": "never"});
+    let made = server.send("PUT", "/v1/boards/laps", "admin", &lap).ok(201);
+    assert_eq!(
+        (&made["id"], &made["rule"], &made["ties"]),
+        (&json!("laps"), &json!("best"), &json!("share"))
+    );
+    for (user, points) in [("a", 90), ("b", 80), ("a", 95)] {
+        server
+            .submit("/v1/boards/laps/scores", &json!({"user_id": user, "points": points}))
+            .ok(200);
+    }
+    let board = server.get("/v1/boards/laps").ok(200);
+    assert_eq!((&board["title"], &board["players"]), (&json!("Laps"), &json!(2)));
+    assert_eq!(
+        (&board["current_season"]["id"], &board["current_season"]["ends_at"]),
+        (&json!("all"), &Value::Null)
+    );
+    let ids: Vec<_> = server.get("/v1/boards").ok(200)["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|board| board["id"].clone())
+        .collect();
+    assert_eq!(ids, ["laps", "main"]);
+    let mut other = lap.clone();
+    other["title"] = json!("Lap times");
+    assert_eq!(
+        server.send("PUT", "/v1/boards/laps", "admin", &other).ok(200)["title"],
+        "Lap times"
+    );
+    other["order"] = json!("desc");
+    server.send("PUT", "/v1/boards/laps", "admin", &other).refused(409, "immutable_setting");
+    server.send("DELETE", "/v1/boards/laps", "admin", &Value::Null).ok(204);
+    server.get("/v1/boards/laps").refused(404, "unknown_board");
+    server.send("DELETE", "/v1/boards/laps", "admin", &Value::Null).refused(404, "unknown_board");
+    server.send("PUT", "/v1/boards/laps", "admin", &other).ok(201);
+    assert_eq!(server.get("/v1/boards/laps/scores").ok(200)["players"], 0);
+}
+
+#[test]
+fn a_cheater_is_taken_off_and_ranks_close_up() {
+    let server = Server::start();
+    for (user, points) in [("cheat", 99), ("a", 5)] {
+        server.submit("/v1/scores", &json!({"user_id": user, "points": points})).ok(200);
+    }
+    let path = "/v1/boards/main/scores/cheat";
+    server
+        .send("DELETE", &format!("{path}?seson=x"), "admin", &Value::Null)
+        .refused(400, "malformed");
+    server.send("DELETE", path, "admin", &Value::Null).ok(204);
+    server.send("DELETE", path, "admin", &Value::Null).refused(404, "unknown_player");
+    assert_eq!(server.get("/v1/scores/a").ok(200)["user_info"]["rank"], 1);
+}
+
+#[test]
+fn seasons_are_listed_closed_and_imported_whole() {
+    let server = Server::start();
+    server.submit("/v1/scores", &json!({"user_id": "a", "points": 5})).ok(200);
+    let closed =
+        server.send("POST", "/v1/boards/main/seasons/close", "admin", &Value::Null).ok(200);
+    assert_eq!(closed, json!({"closed": "2026-11", "current": "2026-11.2"}));
+    let seasons = server.get("/v1/boards/main/seasons?year=2026").ok(200);
+    let data = seasons["data"].as_array().unwrap();
+    assert_eq!((&data[0]["id"], &data[0]["state"]), (&json!("2026-11.2"), &json!("open")));
+    assert_eq!(
+        (&data[1]["id"], &data[1]["state"], &data[1]["players"]),
+        (&json!("2026-11"), &json!("closed"), &json!(1))
+    );
+    assert_eq!(
+        (&data[1]["mean"], &data[1]["ends_at"]),
+        (&json!(5.0), &json!("2026-11-15T10:00:00Z"))
+    );
+    let first = server.get("/v1/boards/main/seasons?limit=1").ok(200);
+    assert_eq!(first["next"], "2026-11.2");
+    let rest = server.get("/v1/boards/main/seasons?limit=5&before=2026-11.2").ok(200);
+    assert_eq!(rest["data"][0]["id"], "2026-11");
+
+    let rows =
+        "{\"user_id\":\"x\",\"score\":3}\n{\"user_id\":\"y\",\"score\":7,\"user_name\":\"Yan\"}\n";
+    let path = "/v1/boards/main/seasons/2026-11";
+    assert_eq!(
+        server.ndjson("PUT", path, "admin", rows).ok(200),
+        json!({"season": "2026-11", "players": 2})
+    );
+    let page = server.get("/v1/scores?season=2026-11").ok(200);
+    assert_eq!(
+        (&page["data"][0]["user_id"], &page["data"][0]["user_name"]),
+        (&json!("y"), &json!("Yan"))
+    );
+    assert_eq!(page["players"], 2);
+    let bad = format!("{rows}{{\"user_id\":\"z\"}}\n");
+    let refused = server.ndjson("PUT", path, "admin", &bad);
+    refused.refused(400, "malformed");
+    assert!(
+        refused.text.contains("line 3") && refused.text.contains("nothing was imported"),
+        "{}",
+        refused.text
+    );
+    let twice = "{\"user_id\":\"x\",\"score\":3}\n{\"user_id\":\"x\",\"score\":7}\n";
+    assert_eq!(server.ndjson("PUT", path, "admin", twice).status / 100, 4);
+    assert_eq!(server.get("/v1/scores?season=2026-11").ok(200)["players"], 2);
+    // A pipe that broke must not empty a season.
+    server.ndjson("PUT", path, "admin", "\n").refused(400, "malformed");
+    assert_eq!(server.get("/v1/scores?season=2026-11").ok(200)["players"], 2);
+    server
+        .ndjson("PUT", "/v1/boards/main/seasons/2026-11.2", "admin", rows)
+        .refused(409, "season_open");
+}
+
+#[test]
+fn scores_are_set_whatever_the_rule() {
+    let server = Server::start();
+    server.submit("/v1/scores", &json!({"user_id": "p0", "points": 5})).ok(200);
+    let row = |i: i64| {
+        let score = 20_000 - i;
+        json!({"user_id": format!("p{i}"), "score": score, "at": "2026-11-02T00:00:00Z"})
+            .to_string()
+    };
+    let rows = (0..10_000).map(row).collect::<Vec<_>>().join("\n");
+    let set = server.ndjson("PUT", "/v1/boards/main/scores", "admin", &rows).ok(200);
+    assert_eq!(set, json!({"board": "main", "season": "2026-11", "rows": 10_000}));
+    let entry = server.get("/v1/scores/p0").ok(200);
+    assert_eq!(
+        (&entry["user_info"]["score"], &entry["user_info"]["at"]),
+        (&json!(20_000), &json!("2026-11-02T00:00:00Z"))
+    );
+    assert_eq!(server.get("/v1/scores/p9999").ok(200)["user_info"]["rank"], 10_000);
+
+    let bad = format!(
+        "{}\n\n{{\"user_id\":\"q\",\"score\":1.5}}\n",
+        "{\"user_id\":\"q\",\"score\":1}\n".repeat(5000)
+    );
+    let refused = server.ndjson("PUT", "/v1/boards/main/scores", "admin", &bad);
+    refused.refused(400, "malformed");
+    let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.starts_with("the first 5000 rows were applied: line 5003: score: "), "{detail}");
+    assert_eq!(server.get("/v1/scores/q").ok(200)["user_info"]["score"], 1);
+    server.ndjson("PUT", "/v1/boards/none/scores", "admin", "").refused(404, "unknown_board");
+}
+
+#[test]
+fn a_player_has_a_profile_and_is_found_by_name() {
+    let server = Server::start();
+    let profile = json!({
+        "name": "Héllo", "avatar_url": "https://example.org/a.png", "attributes": {"level": 7, "tags": ["x"]},
+    });
+    let put = server.send("PUT", "/v1/players/p1", "game", &profile).ok(200);
+    assert_eq!(put["attributes"], profile["attributes"]);
+    server.submit("/v1/scores", &json!({"user_id": "p1", "points": 5})).ok(200);
+    server
+        .submit("/v1/scores", &json!({"user_id": "p2", "points": 3, "user_name": "help"}))
+        .ok(200);
+    let player = server.get("/v1/players/p1").ok(200);
+    assert_eq!((&player["name"], &player["user_id"]), (&json!("Héllo"), &json!("p1")));
+    assert_eq!(
+        player["boards"],
+        json!([{"board": "main", "season": "2026-11", "score": 5, "rank": 1}])
+    );
+    assert_eq!(
+        server.get("/v1/scores").ok(200)["data"][0]["avatar_url"],
+        "https://example.org/a.png"
+    );
+    let by_name = server.get("/v1/players?name=H%C3%89LLO").ok(200);
+    assert_eq!(by_name, json!({"data": [{"user_id": "p1", "user_name": "Héllo"}]}));
+    let by_prefix = server.get("/v1/players?prefix=h").ok(200);
+    assert_eq!(by_prefix["data"].as_array().unwrap().len(), 2);
+    assert_eq!(server.get("/v1/players?name=nobody").ok(200), json!({"data": []}));
+}
+
+#[test]
+fn a_backup_is_a_copy_in_a_new_directory() {
+    let server = Server::start();
+    server.submit("/v1/scores", &json!({"user_id": "a", "points": 5})).ok(200);
+    let to = server.dir.path().join("copy");
+    let made = server.send("POST", "/v1/backup", "admin", &json!({"path": to})).ok(200);
+    assert!(made["bytes"].as_u64().unwrap() > 0, "{made}");
+    assert!(to.is_dir());
+    let again = server.send("POST", "/v1/backup", "admin", &json!({"path": to}));
+    assert_eq!(again.status / 100, 4, "{}", again.text);
+}

@@ -1,0 +1,242 @@
+//! Limits, time-outs, TLS, starting and stopping: what lies below HTTP's verbs.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use standings_server::config::{HttpOptions, TlsFiles};
+use tokio_rustls::rustls;
+
+use crate::server::Server;
+
+fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(server.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream
+}
+
+/// Everything up to the end of the connection.
+fn read_all(mut stream: TcpStream) -> String {
+    let mut text = Vec::new();
+    let _ = stream.read_to_end(&mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+const HEAD: &str = "POST /v1/scores HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer game\r\nContent-Type: application/json\r\n";
+
+#[test]
+fn a_body_that_is_too_large_is_refused_before_it_is_read() {
+    let server = Server::start();
+    let mut stream = connect(&server);
+    write!(stream, "{HEAD}Content-Length: 10000000\r\n\r\n").unwrap();
+    // Not one byte of it has been sent.
+    let answer = read_all(stream);
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    assert!(
+        answer.contains("\"body_too_large\"") && answer.contains("connection: close"),
+        "{answer}"
+    );
+    let large = " ".repeat(10_000_000);
+    server
+        .send_raw("POST", "/v1/scores", "game", "application/json", large)
+        .refused(413, "body_too_large");
+}
+
+#[test]
+fn a_refusal_that_comes_before_the_body_leaves_the_connection_usable() {
+    let server = Server::start();
+    let mut stream = connect(&server);
+    let body = r#"{"user_id":"a","points":1}"#;
+    write!(stream, "POST /v1/scores HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", body.len())
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    stream.write_all(body.as_bytes()).unwrap();
+    write!(stream, "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let answers = read_all(stream);
+    assert!(answers.starts_with("HTTP/1.1 401 ") && answers.contains("HTTP/1.1 200 "), "{answers}");
+
+    let mut long = connect(&server);
+    write!(long, "POST /v1/scores HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n").unwrap();
+    let answer = read_all(long);
+    assert!(
+        answer.starts_with("HTTP/1.1 401 ") && answer.contains("connection: close"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn an_endless_body_is_cut_off() {
+    let server = Server::start();
+    let mut stream = connect(&server);
+    write!(stream, "{HEAD}Transfer-Encoding: chunked\r\n\r\n").unwrap();
+    let mut writer = stream.try_clone().unwrap();
+    let writing = std::thread::spawn(move || {
+        let chunk = format!("10000\r\n{}\r\n", " ".repeat(65_536));
+        (0..10_000).take_while(|_| writer.write_all(chunk.as_bytes()).is_ok()).count()
+    });
+    let answer = read_all(stream);
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    assert!(writing.join().unwrap() < 10_000, "the connection was closed in the end");
+}
+
+#[test]
+fn headers_have_a_size() {
+    let server = Server::start();
+    let long = "x".repeat(20_000);
+    server.call("GET", "/healthz", &[("x-long", &long)], "").refused(431, "headers_too_large");
+    server.get(&format!("/healthz?{long}")).refused(431, "headers_too_large");
+    // Far beyond it nothing is read any more, and the connection is closed on what was sent.
+    let mut stream = connect(&server);
+    let huge = "x".repeat(1_000_000);
+    let _ = write!(stream, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: {huge}\r\n\r\n");
+    let answer = read_all(stream);
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    server.get("/healthz").ok(200);
+}
+
+#[test]
+fn who_sends_slowly_is_not_waited_for() {
+    let server = Server::with(HttpOptions {
+        idle_timeout: Duration::from_millis(300),
+        body_timeout: Duration::from_millis(300),
+        ..HttpOptions::default()
+    });
+    let started = Instant::now();
+    let mut slow_head = connect(&server);
+    write!(slow_head, "GET /healthz HTTP/1.1\r\n").unwrap();
+    assert_eq!(read_all(slow_head), "");
+    let mut slow_body = connect(&server);
+    write!(slow_body, "{HEAD}Content-Length: 100\r\n\r\n{{\"user").unwrap();
+    let answer = read_all(slow_body);
+    assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("\"timeout\""), "{answer}");
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_streamed_import_only_has_to_go_on() {
+    let server = Server::with(HttpOptions {
+        body_timeout: Duration::from_secs(1),
+        ..HttpOptions::default()
+    });
+    let mut stream = connect(&server);
+    let head = "PUT /v1/boards/main/scores HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n\
+                Content-Type: application/x-ndjson\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    for i in 0..6 {
+        let row = format!("{{\"user_id\":\"p{i}\",\"score\":{i}}}\n");
+        write!(stream, "{:x}\r\n{row}\r\n", row.len()).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    stream.write_all(b"0\r\n\r\n").unwrap();
+    let answer = read_all(stream);
+    assert!(answer.contains("\"rows\":6"), "{answer}");
+}
+
+#[test]
+fn what_is_not_http_is_refused() {
+    let server = Server::start();
+    for nonsense in ["hello\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET /a b HTTP/1.1\r\n\r\n"] {
+        let mut stream = connect(&server);
+        stream.write_all(nonsense.as_bytes()).unwrap();
+        let answer = read_all(stream);
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{nonsense:?}: {answer}");
+    }
+    server.get("/healthz").ok(200);
+}
+
+#[test]
+fn over_the_limit_a_connection_waits_until_another_ends() {
+    let server = Server::with(HttpOptions { max_connections: 1, ..HttpOptions::default() });
+    let mut first = connect(&server);
+    write!(first, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut buffer = [0; 1024];
+    assert!(first.read(&mut buffer).unwrap() > 0);
+    let mut second = connect(&server);
+    write!(second, "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    second.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    assert!(second.read(&mut buffer).is_err(), "the second waits");
+    drop(first);
+    second.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    assert!(read_all(second).starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn until_recovery_is_complete_it_is_up_but_not_ready() {
+    let server = Server::unready(HttpOptions::default(), None);
+    server.get("/healthz").ok(200);
+    let score = json!({"user_id": "a", "points": 1});
+    for reply in [
+        server.get("/readyz"),
+        server.get("/v1/scores"),
+        server.submit("/v1/scores", &score),
+        server.send("GET", "/v1/keys", "admin", &Value::Null),
+    ] {
+        reply.refused(503, "unavailable");
+        assert_eq!(reply.header("retry-after"), "1");
+    }
+    server.recover();
+    server.get("/readyz").ok(200);
+    server.submit("/v1/scores", &score).ok(200);
+}
+
+#[test]
+fn a_stop_finishes_what_was_accepted() {
+    let server = Server::start();
+    let mut idle = connect(&server);
+    write!(idle, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut buffer = [0; 1024];
+    assert!(idle.read(&mut buffer).unwrap() > 0);
+    let mut half_sent = connect(&server);
+    let body = r#"{"user_id":"a","points":1}"#;
+    write!(half_sent, "{HEAD}Content-Length: {}\r\n\r\n{}", body.len(), &body[..5]).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    let address = server.address;
+    let stopping = std::thread::spawn(move || server.stop());
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(TcpStream::connect(address).is_err(), "no further connections");
+    half_sent.write_all(&body.as_bytes()[5..]).unwrap();
+    let answer = read_all(half_sent);
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    stopping.join().unwrap();
+    assert_eq!(idle.read(&mut buffer).unwrap_or(0), 0, "idle connections are closed");
+}
+
+#[test]
+fn tls_is_spoken_where_certificate_and_key_are_given() {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let files = TlsFiles { cert: dir.path().join("cert.pem"), key: dir.path().join("key.pem") };
+    std::fs::write(&files.cert, made.cert.pem()).unwrap();
+    std::fs::write(&files.key, made.signing_key.serialize_pem()).unwrap();
+    let acceptor = standings_server::tls(&files).unwrap();
+    let server = Server::unready(HttpOptions::default(), Some(acceptor));
+
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(made.cert.der().clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = "localhost".try_into().unwrap();
+    let mut session = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
+    let mut socket = connect(&server);
+    let mut stream = rustls::Stream::new(&mut session, &mut socket);
+    write!(stream, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+
+    let mut plain = connect(&server);
+    write!(plain, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    assert!(!read_all(plain).starts_with("HTTP/1.1 200"));
+    let missing = TlsFiles { cert: dir.path().join("none.pem"), key: files.key.clone() };
+    assert!(standings_server::tls(&missing).is_err());
+}
