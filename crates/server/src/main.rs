@@ -1,5 +1,9 @@
 //! `standings`: the server and its command line.
 
+mod cli;
+
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 use standings_server::{config::Settings, serve::serve};
 
@@ -18,9 +22,19 @@ enum Command {
         after_help = "Example:\n  standings serve --data /var/lib/standings --listen 0.0.0.0:7878"
     )]
     Serve(Box<Settings>),
+    #[command(flatten)]
+    Other(Box<cli::Command>),
 }
 
-fn main() -> anyhow::Result<()> {
-    let Command::Serve(settings) = Cli::parse().command;
-    serve(*settings)
+fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Serve(settings) => match serve(*settings) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: {error:#}");
+                ExitCode::FAILURE
+            }
+        },
+        Command::Other(command) => command.run(),
+    }
 }

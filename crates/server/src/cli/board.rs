@@ -1,0 +1,268 @@
+//! `standings board`: definitions of competitions.
+
+use std::{
+    fs,
+    io::{self, BufRead, IsTerminal, Read, Write},
+    path::PathBuf,
+};
+
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value};
+
+use super::{
+    client::{Connection, Path},
+    failure::{Failure, Result},
+    output::{Column, Output, rows, table, text},
+};
+
+/// List, create, show and delete boards.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Board {
+    /// List the boards
+    #[command(after_help = "Example:\n  standings board list")]
+    List(List),
+    /// Create a board from flags or from a file
+    #[command(after_help = "Examples:
+  standings board create laps --rule best --order asc --season weekly --time-zone Asia/Seoul
+  standings board create daily --file daily.json")]
+    Create(Box<Create>),
+    /// Show a board's definition and its current season
+    #[command(after_help = "Example:\n  standings board show main")]
+    Show(Show),
+    /// Delete a board with all its seasons
+    #[command(after_help = "Example:\n  standings board delete laps --yes")]
+    Delete(Delete),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Create {
+    /// Its id: [a-z0-9][a-z0-9_-]{0,63}
+    id: String,
+    #[command(flatten)]
+    definition: Definition,
+    /// The whole definition as JSON; `-` reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "Definition")]
+    file: Option<PathBuf>,
+    /// Give a board that exists this definition: absent settings go back to their defaults
+    #[arg(long)]
+    replace: bool,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// The settings of a definition that fit a flag. What is absent has the server's default.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Definition")]
+struct Definition {
+    /// Shown on the dashboard
+    #[arg(long)]
+    title: Option<String>,
+    /// How points change the score [default: sum]
+    #[arg(long, value_parser = ["sum", "best", "latest"])]
+    rule: Option<String>,
+    /// Whether high or low is better [default: desc]
+    #[arg(long, value_parser = ["desc", "asc"])]
+    order: Option<String>,
+    /// Ranks 1,2,2,4, or who got there first ahead [default: share]
+    #[arg(long, value_parser = ["share", "earliest"])]
+    ties: Option<String>,
+    /// monthly, weekly, daily, yearly, never, or five cron fields [default: monthly]
+    #[arg(long)]
+    season: Option<String>,
+    /// The first day of a weekly season [default: monday]
+    #[arg(long, value_name = "DAY")]
+    week_starts: Option<String>,
+    /// Where midnight is: UTC or an IANA name [default: UTC]
+    #[arg(long, value_name = "ZONE")]
+    time_zone: Option<String>,
+    /// How long a season takes late submissions [default: 5 minutes]
+    #[arg(long, value_name = "SPAN")]
+    grace: Option<String>,
+    /// How long closed seasons stay: a span, "8 seasons" or "forever" [default: 24 months]
+    #[arg(long, value_name = "SPAN")]
+    keep: Option<String>,
+    /// A score at least this good is a success
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    goal: Option<i64>,
+    /// One accepted submission per player and period
+    #[arg(long, value_parser = ["day", "hour"])]
+    once_per: Option<String>,
+    /// Refuse submissions of fewer points
+    #[arg(long, value_name = "POINTS", allow_negative_numbers = true)]
+    min_points: Option<i64>,
+    /// Refuse submissions of more points
+    #[arg(long, value_name = "POINTS", allow_negative_numbers = true)]
+    max_points: Option<i64>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Show {
+    /// Its id
+    id: String,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Delete {
+    /// Its id
+    id: String,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+impl Board {
+    pub(crate) fn run(self) -> Result<()> {
+        match self {
+            Self::List(List { output, connection }) => {
+                let reply = connection.client()?.get(&Path::v1(&["boards"]))?;
+                output.show(&reply, listed)
+            }
+            Self::Create(create) => create.run(),
+            Self::Show(Show { id, output, connection }) => {
+                let reply = connection.client()?.get(&Path::v1(&["boards", &id]))?;
+                output.show(&reply, shown)
+            }
+            Self::Delete(Delete { id, yes, output, connection }) => {
+                let client = connection.client()?;
+                if !yes {
+                    confirm(&id)?;
+                }
+                client.delete(&Path::v1(&["boards", &id]))?;
+                output.done(&format!("board {id} is deleted"))
+            }
+        }
+    }
+}
+
+impl Create {
+    fn run(self) -> Result<()> {
+        let path = Path::v1(&["boards", &self.id]);
+        let definition = match &self.file {
+            Some(file) => read(file)?,
+            None => self.definition.to_json(),
+        };
+        let client = self.connection.client()?;
+        // The server's PUT is for both; here a name taken by accident must not change the board that has it.
+        if !self.replace {
+            match client.get(&path) {
+                Err(failure) if failure.has_code("unknown_board") => {}
+                Err(failure) => return Err(failure),
+                Ok(_) => {
+                    let id = &self.id;
+                    let words = format!("there is a board {id} already; --replace changes it");
+                    return Err(Failure::Other(words));
+                }
+            }
+        }
+        let reply = client.put(&path, &definition)?;
+        let done = if reply.status == 201 { "created" } else { "changed" };
+        self.output.show(&reply, |board| format!("board {} is {done}\n{}", self.id, shown(board)))
+    }
+}
+
+impl Definition {
+    fn to_json(&self) -> String {
+        let mut json = Map::new();
+        let texts = [
+            ("title", &self.title),
+            ("rule", &self.rule),
+            ("order", &self.order),
+            ("ties", &self.ties),
+            ("season", &self.season),
+            ("week_starts", &self.week_starts),
+            ("time_zone", &self.time_zone),
+            ("grace", &self.grace),
+            ("keep", &self.keep),
+            ("once_per", &self.once_per),
+        ];
+        for (name, value) in texts {
+            json.extend(value.clone().map(|value| (name.to_owned(), value.into())));
+        }
+        let numbers =
+            [("goal", self.goal), ("min_points", self.min_points), ("max_points", self.max_points)];
+        for (name, value) in numbers {
+            json.extend(value.map(|value| (name.to_owned(), value.into())));
+        }
+        Value::Object(json).to_string()
+    }
+}
+
+fn read(file: &PathBuf) -> Result<String> {
+    let mut text = String::new();
+    let read = if file.as_os_str() == "-" {
+        io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        fs::read_to_string(file)
+    };
+    read.map_err(|error| Failure::file("read", file, error))
+}
+
+/// A person types the name; a script has to say `--yes`.
+fn confirm(id: &str) -> Result<()> {
+    let what = format!("this deletes board {id} with all its seasons");
+    if !io::stdin().is_terminal() {
+        return Err(Failure::Usage(format!("{what}; repeat it with --yes")));
+    }
+    eprint!("{what}; type {id} to do it: ");
+    let _ = io::stderr().flush();
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    read.map_err(|error| Failure::Other(format!("cannot read the answer: {error}")))?;
+    if answer.trim() == id { Ok(()) } else { Err(Failure::Other("nothing was deleted".to_owned())) }
+}
+
+fn listed(reply: &Value) -> String {
+    let columns = [
+        Column::Left("BOARD"),
+        Column::Left("TITLE"),
+        Column::Left("RULE"),
+        Column::Left("ORDER"),
+        Column::Left("SEASONS"),
+        Column::Left("CURRENT"),
+        Column::Right("PLAYERS"),
+    ];
+    let row = |board: &Value| {
+        let current = text(&board["current_season"], "id");
+        let [id, title, rule, order, season, players] =
+            ["id", "title", "rule", "order", "season", "players"].map(|member| text(board, member));
+        vec![id, title, rule, order, season, current, players]
+    };
+    table(&columns, &rows(reply, "data").iter().map(row).collect::<Vec<_>>())
+}
+
+/// A line for each setting, as it is written in a definition.
+fn shown(board: &Value) -> String {
+    let members = board.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    let row = |(name, _): (&String, _)| {
+        let value = match name.as_str() {
+            "current_season" => span(&board["current_season"]),
+            name => text(board, name),
+        };
+        vec![name.clone(), value]
+    };
+    let columns = [Column::Left("SETTING"), Column::Left("VALUE")];
+    table(&columns, &members.map(row).collect::<Vec<_>>())
+}
+
+fn span(season: &Value) -> String {
+    let [id, from, to] = ["id", "starts_at", "ends_at"].map(|member| text(season, member));
+    if to.is_empty() { format!("{id}, from {from}") } else { format!("{id}, {from} to {to}") }
+}

@@ -1,0 +1,173 @@
+//! `standings top`, `rank` and `submit`: the daily business of a board.
+
+use clap::Args;
+use serde_json::{Map, Value};
+
+use super::{
+    client::{Connection, Path},
+    failure::Result,
+    output::{Output, rows, text, thousands},
+    rows::standing,
+};
+
+/// Show the best of a board.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  standings top
+  standings top --board laps --season previous --limit 100
+  standings top --min 50 --max 80")]
+pub(crate) struct Top {
+    /// The board [default: the server's default board]
+    #[arg(long)]
+    board: Option<String>,
+    /// An id such as 2026-11, or `previous` [default: the current one]
+    #[arg(long)]
+    season: Option<String>,
+    /// How many rows, up to 1000
+    #[arg(long, default_value_t = 10)]
+    limit: u32,
+    /// How many rows to skip
+    #[arg(long)]
+    offset: Option<u64>,
+    /// Only scores from this one up
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    min: Option<i64>,
+    /// Only scores up to this one
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    max: Option<i64>,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+impl Top {
+    pub(crate) fn run(self) -> Result<()> {
+        let path = Path::scores(self.board.as_deref(), &[])
+            .with("season", self.season)
+            .with("limit", Some(self.limit))
+            .with("offset", self.offset)
+            .with("min", self.min)
+            .with("max", self.max);
+        let reply = self.connection.client()?.get(&path)?;
+        self.output.show(&reply, |page| {
+            let players = thousands(page["players"].as_u64().unwrap_or(0));
+            let (board, season) = (text(page, "board"), text(page, "season"));
+            let rows = standing(rows(page, "data"));
+            format!("{board}, season {season}, players: {players}\n{rows}")
+        })
+    }
+}
+
+/// Show a player's rank.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  standings rank alice
+  standings rank alice --board laps --around 4")]
+pub(crate) struct Rank {
+    /// The player's id
+    user: String,
+    /// The board [default: the server's default board]
+    #[arg(long)]
+    board: Option<String>,
+    /// An id such as 2026-11, or `previous` [default: the current one]
+    #[arg(long)]
+    season: Option<String>,
+    /// Show so many rows on each side, up to 100
+    #[arg(long, value_name = "ROWS")]
+    around: Option<u32>,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+impl Rank {
+    pub(crate) fn run(self) -> Result<()> {
+        let path = Path::scores(self.board.as_deref(), &[&self.user])
+            .with("season", self.season)
+            .with("around", self.around);
+        let reply = self.connection.client()?.get(&path)?;
+        self.output.show(&reply, |entry| {
+            let player = &entry["user_info"];
+            let shown = match rows(entry, "around") {
+                [] => std::slice::from_ref(player),
+                around => around,
+            };
+            let percentile = player["percentile"].as_f64().unwrap_or_default();
+            let updated = text(player, "updated_at");
+            format!("{}percentile {percentile:.2}, updated {updated}", standing(shown))
+        })
+    }
+}
+
+/// Submit a score.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  standings submit alice 3
+  standings submit alice 61250 --board laps --event-id race-7-alice --name Alice")]
+pub(crate) struct Submit {
+    /// The player's id
+    user: String,
+    /// A whole number; what it does is the board's rule
+    #[arg(allow_negative_numbers = true)]
+    points: i64,
+    /// The board [default: the server's default board]
+    #[arg(long)]
+    board: Option<String>,
+    /// Makes it count once, however often it is sent
+    #[arg(long, value_name = "ID")]
+    event_id: Option<String>,
+    /// When it happened: RFC 3339, or milliseconds since 1970 [default: now]
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    at: Option<String>,
+    /// Sets the player's display name in the same step
+    #[arg(long)]
+    name: Option<String>,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+impl Submit {
+    pub(crate) fn run(self) -> Result<()> {
+        let mut body = Map::new();
+        body.insert("user_id".to_owned(), self.user.into());
+        body.insert("points".to_owned(), self.points.into());
+        let at = self.at.map(|at| at.parse::<i64>().map_or_else(|_| at.into(), Value::from));
+        let optional = [
+            ("event_id", self.event_id.map(Value::from)),
+            ("at", at),
+            ("user_name", self.name.map(Value::from)),
+        ];
+        for (name, value) in optional {
+            body.extend(value.map(|value| (name.to_owned(), value)));
+        }
+        let path = Path::scores(self.board.as_deref(), &[]);
+        let reply = self.connection.client()?.post(&path, &Value::Object(body))?;
+        self.output.show(&reply, receipt)
+    }
+}
+
+/// `alice: score 30, rank 1 (before: 27, rank 2), board main, season 2026-11`
+fn receipt(receipt: &Value) -> String {
+    let or_unknown = |member| match text(receipt, member) {
+        empty if empty.is_empty() => "unknown".to_owned(),
+        rank => rank,
+    };
+    let [user, score, board, season] =
+        ["user_id", "score", "board", "season"].map(|member| text(receipt, member));
+    let before = if receipt["duplicate"] == true {
+        " (counted before)".to_owned()
+    } else if receipt["previous_score"].is_null() {
+        String::new()
+    } else {
+        let score = text(receipt, "previous_score");
+        format!(" (before: {score}, rank {})", or_unknown("previous_rank"))
+    };
+    format!(
+        "{user}: score {score}, rank {}{before}, board {board}, season {season}",
+        or_unknown("rank")
+    )
+}
