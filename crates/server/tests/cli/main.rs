@@ -1,6 +1,7 @@
 //! The command line as people use it: the real binary against a real server on a free port.
 
 mod boards;
+mod documents;
 mod errors;
 mod files;
 mod kill;
