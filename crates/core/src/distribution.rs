@@ -45,14 +45,18 @@ pub struct Bin {
 }
 
 /// The mean of a standing's scores.
-#[expect(clippy::cast_precision_loss, reason = "a mean is an estimate of a sum beyond 2^53 anyway")]
 pub fn mean<S: Standing + ?Sized>(standing: &S, order: Order) -> Option<f64> {
-    let players = standing.players();
+    mean_of(standing.players(), standing.total(), order)
+}
+
+/// The mean of so many scores with this sum of folded scores.
+#[expect(clippy::cast_precision_loss, reason = "a mean is an estimate of a sum beyond 2^53 anyway")]
+pub fn mean_of(players: u64, total: i128, order: Order) -> Option<f64> {
     let sign = match order {
         Order::Desc => -1.0,
         Order::Asc => 1.0,
     };
-    (players > 0).then(|| sign * standing.total() as f64 / players as f64 + 0.0)
+    (players > 0).then(|| sign * total as f64 / players as f64 + 0.0)
 }
 
 /// The distribution of a standing: exact, by some fifty look-ups.

@@ -17,6 +17,7 @@ pub mod season;
 pub mod sort_key;
 pub mod span;
 pub mod standing;
+pub mod streak;
 pub mod time;
 
 pub use board::Board;

@@ -31,6 +31,8 @@ pub const AROUND_ROWS: usize = 100;
 pub const BATCH_ROWS: usize = 10_000;
 /// Players asked for by id in one call.
 pub const IDS_PER_CALL: usize = 1000;
+/// Friends of one player: as many as the large platforms allow, and a list that is ranked in one call.
+pub const FRIENDS: usize = 5000;
 /// The longest grace a board may give.
 pub const MAX_GRACE: Millis = Millis(31 * 24 * 3_600_000);
 /// Partitions of one board: more would make a scatter-gather read slower than the load it spreads.

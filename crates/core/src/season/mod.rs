@@ -98,6 +98,21 @@ impl Board {
         Some(self.season_at(instant)).filter(|span| span.id == *id)
     }
 
+    /// From which instant to which a text reaches that names a season of the board, or a date in its zone; the second is the
+    /// first one after it. Of a season that was ended by hand it is the time of all its parts: the schedule knows no other.
+    ///
+    /// Where seasons are named by dates themselves, a date is a day all the same. To ask for the seasons from a date on,
+    /// or up to one, it makes no difference: a season begins on the date that is its name.
+    pub fn instants_named(&self, text: &str) -> Option<(Millis, Millis)> {
+        if let Ok(LocalDate(date)) = LocalDate::parse(text) {
+            // What lies beyond the end of time ends there.
+            let midnight = |date| clock::midnight(self.zone(), date).unwrap_or(Millis::MAX);
+            return Some((midnight(date), date.tomorrow().map_or(Millis::MAX, midnight)));
+        }
+        let span = self.season_named(&SeasonId::parse(text).ok()?)?;
+        Some((span.starts_at, span.ends_at))
+    }
+
     /// The date of an instant in the board's zone; the same day that a daily season would be.
     pub fn local_date(&self, instant: Millis) -> LocalDate {
         LocalDate(start_of_span(self, &Schedule::Daily, instant).0.date())
@@ -116,6 +131,17 @@ impl Board {
                 hour(a) == hour(b)
             }
         }
+    }
+
+    /// The instant that a snapshot of a date is of: when one is due by the board's definition, or the beginning of the day.
+    /// `None` for a date that the zone skips.
+    pub fn snapshot_time(&self, date: LocalDate) -> Option<Millis> {
+        let (midnight, next) = (
+            clock::midnight(self.zone(), date.0)?,
+            clock::midnight(self.zone(), date.0.tomorrow().ok()?)?,
+        );
+        let due = self.snapshot_due(Millis(midnight.0 - 1)).map(|(due, _)| due);
+        (midnight < next).then(|| due.filter(|due| *due < next).unwrap_or(midnight))
     }
 
     /// The first instant strictly after the given one at which a snapshot is due, and its date; `None` for a board without

@@ -382,3 +382,40 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_season_or_a_date_names_a_stretch_of_time() {
+    for (season, zone, text, from, to) in [
+        ("monthly", "UTC", "2026-11", "2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z"),
+        ("monthly", "UTC", "2026-02-21", "2026-02-21T00:00:00Z", "2026-02-22T00:00:00Z"),
+        ("monthly", "Asia/Seoul", "2026-02-21", "2026-02-20T15:00:00Z", "2026-02-21T15:00:00Z"),
+        ("weekly", "UTC", "2026-W53", "2026-12-28T00:00:00Z", "2027-01-04T00:00:00Z"),
+        ("weekly", "Asia/Seoul", "2026-W01", "2025-12-28T15:00:00Z", "2026-01-04T15:00:00Z"),
+        ("weekly", "Europe/Berlin", "2026-10-25", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"),
+        ("daily", "Europe/Berlin", "2026-03-29", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"),
+        ("yearly", "America/New_York", "2026", "2026-01-01T05:00:00Z", "2027-01-01T05:00:00Z"),
+        (
+            "0 9 * * *",
+            "UTC",
+            "2026-11-15T09:00:00Z",
+            "2026-11-15T09:00:00Z",
+            "2026-11-16T09:00:00Z",
+        ),
+        // A day that the zone skips has no time of its own.
+        ("daily", "Pacific/Apia", "2011-12-30", "2011-12-30T10:00:00Z", "2011-12-30T10:00:00Z"),
+    ] {
+        let named = board(season, "monday", zone).instants_named(text);
+        assert_eq!(named, Some((ms(from), ms(to))), "{season} {zone} {text}");
+    }
+    let never = board("never", "monday", "UTC");
+    assert_eq!(never.instants_named("all"), Some((Millis::MIN, Millis::MAX)));
+    assert_eq!(never.instants_named("9999-12-31").map(|(_, to)| to), Some(Millis::MAX));
+}
+
+#[test]
+fn what_is_no_season_of_the_board_and_no_date_names_no_time() {
+    let monthly = board("monthly", "monday", "UTC");
+    for text in ["", "soon", "2026", "2026-W46", "2026-13", "2026-02-30", "2026-11.2", "all"] {
+        assert_eq!(monthly.instants_named(text), None, "{text:?}");
+    }
+}
