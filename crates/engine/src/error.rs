@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use standings_core::{BoardId, PlayerId, SeasonId};
+use standings_core::{BoardId, LocalDate, PlayerId, SeasonId};
 
 /// An engine's refusal or failure. A submission that breaks a rule of its board is not one of these: that is a
 /// [`Rejection`](standings_core::rule::Rejection) in its own place in the batch.
@@ -18,6 +18,16 @@ pub enum EngineError {
         board: BoardId,
         /// What was asked for, as it was written.
         season: String,
+    },
+    /// No such snapshot of this board.
+    #[error(
+        "board {board} has no snapshot {snapshot:?}; GET /v1/boards/{board}/snapshots lists them"
+    )]
+    UnknownSnapshot {
+        /// The board asked.
+        board: BoardId,
+        /// What was asked for, as it was written.
+        snapshot: String,
     },
     /// The player has no entry in the season, or no profile.
     #[error("player {:?} has no entry here", .0.as_str())]
@@ -36,6 +46,14 @@ pub enum EngineError {
         "season {0} is not closed yet; close it first, or use PUT /v1/boards/{{board}}/scores for the open season"
     )]
     SeasonOpen(SeasonId),
+    /// A snapshot of a day that has not begun.
+    #[error(
+        "{0} has not begun in the board's time zone; a snapshot is of today or of a day before"
+    )]
+    SnapshotInFuture(LocalDate),
+    /// A mark that this engine has not given.
+    #[error("the place to go on from is not one that was given; leave it out to start anew")]
+    BadMark,
     /// A row that cannot be taken. Nothing of the call was applied; the number counts within it.
     #[error("row {row}: {why}")]
     BadRow {

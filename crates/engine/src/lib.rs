@@ -20,7 +20,7 @@ use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use standings_core::{
-    Board, BoardId, KeyName, PlayerId, Profile, Score, SeasonId,
+    Board, BoardId, KeyName, LocalDate, PlayerId, Profile, Score, SeasonId,
     rule::{Rejection, Submission},
 };
 
@@ -75,12 +75,28 @@ pub trait Engine: Send + Sync + 'static {
     /// Ends the current season now, without grace. Returns the closed season and the one that is current now.
     async fn close_season(&self, board: &BoardId) -> Result<(SeasonId, SeasonId)>;
 
-    /// Begins to import a closed season whole. Nothing shows until [`SeasonImport::finish`]; dropping it abandons it.
+    /// Begins to import a closed season whole. Nothing shows until [`StandingImport::finish`]; dropping it abandons it.
     async fn import_season(
         &self,
         board: &BoardId,
         season: &SeasonId,
-    ) -> Result<Box<dyn SeasonImport>>;
+    ) -> Result<Box<dyn StandingImport>>;
+
+    // ---- snapshots --------------------------------------------------------------------------
+
+    /// Snapshots of a board, newest first.
+    async fn snapshots(&self, board: &BoardId, query: &SnapshotsQuery) -> Result<SnapshotsPage>;
+
+    /// Freezes the board as it is now under today's date in its zone, in place of an earlier snapshot of that date. It can
+    /// be read when this returns. Those that a board's definition asks for are taken by the engine itself.
+    async fn take_snapshot(&self, board: &BoardId) -> Result<SnapshotInfo>;
+
+    /// Begins to import a snapshot whole. Nothing shows until [`StandingImport::finish`]; dropping it abandons it.
+    async fn import_snapshot(
+        &self,
+        board: &BoardId,
+        date: LocalDate,
+    ) -> Result<Box<dyn StandingImport>>;
 
     // ---- reading a board --------------------------------------------------------------------
 
@@ -91,7 +107,7 @@ pub trait Engine: Send + Sync + 'static {
     async fn rows_of(
         &self,
         board: &BoardId,
-        season: &SeasonRef,
+        standing: &StandingRef,
         players: &[PlayerId],
     ) -> Result<Selected>;
 
@@ -99,22 +115,30 @@ pub trait Engine: Send + Sync + 'static {
     async fn entry(
         &self,
         board: &BoardId,
-        season: &SeasonRef,
+        standing: &StandingRef,
         player: &PlayerId,
         around: Option<usize>,
     ) -> Result<PlayerEntry>;
+
+    /// A player's entry, if there is one, and those of the friends on its list as it is now, ranked among each other.
+    async fn among_friends(
+        &self,
+        board: &BoardId,
+        standing: &StandingRef,
+        player: &PlayerId,
+    ) -> Result<AmongFriends>;
 
     /// Where a score would stand, had someone reached it last; with `around`, the rows on each side of that place.
     async fn place_of(
         &self,
         board: &BoardId,
-        season: &SeasonRef,
+        standing: &StandingRef,
         score: Score,
         around: usize,
     ) -> Result<ScorePlace>;
 
-    /// How the scores of a season are distributed.
-    async fn distribution(&self, board: &BoardId, season: &SeasonRef) -> Result<Distribution>;
+    /// How the scores of a standing are distributed.
+    async fn distribution(&self, board: &BoardId, standing: &StandingRef) -> Result<Distribution>;
 
     // ---- players ----------------------------------------------------------------------------
 
@@ -126,6 +150,38 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Players by display name in any letter case, in the order of names.
     async fn players_by_name(&self, query: &NameQuery, limit: usize) -> Result<Vec<NamedPlayer>>;
+
+    /// Erases a player everywhere: profile, friends, entries, history, closed seasons and snapshots, where the others keep
+    /// their ranks. No read shows the player from now on; the bytes are gone from the store within a day. Whoever comes
+    /// back under the same id starts anew.
+    async fn erase_player(&self, player: &PlayerId) -> Result<()>;
+
+    /// Replaces the list of a player's friends. It is one-way.
+    async fn put_friends(&self, player: &PlayerId, friends: Vec<PlayerId>) -> Result<()>;
+
+    /// The list of a player's friends, in the order given; empty where there is none.
+    async fn friends(&self, player: &PlayerId) -> Result<Vec<PlayerId>>;
+
+    // ---- history ----------------------------------------------------------------------------
+
+    /// A player's accepted submissions, the last accepted first, as far as their seasons are kept. What a receipt was given
+    /// for is among them.
+    async fn player_events(&self, player: &PlayerId, query: &EventsQuery) -> Result<EventsPage>;
+
+    /// A player's seasons on a board, newest first, with the best of all time and the streaks.
+    async fn player_seasons(
+        &self,
+        player: &PlayerId,
+        board: &BoardId,
+        query: &PlayerSeasonsQuery,
+    ) -> Result<PlayerSeasons>;
+
+    /// A player's entries in snapshots, newest first.
+    async fn player_snapshots(
+        &self,
+        player: &PlayerId,
+        query: &PlayerSnapshotsQuery,
+    ) -> Result<PlayerSnapshotsPage>;
 
     // ---- access keys ------------------------------------------------------------------------
 
@@ -157,9 +213,9 @@ pub trait Engine: Send + Sync + 'static {
     async fn shutdown(&self);
 }
 
-/// A closed season being imported.
+/// A closed season or a snapshot being imported.
 #[async_trait]
-pub trait SeasonImport: Send {
+pub trait StandingImport: Send {
     /// Adds rows in any order. A player that comes twice is an error at [`finish`](Self::finish).
     async fn rows(&mut self, rows: Vec<ScoreRow>) -> Result<()>;
 

@@ -4,11 +4,13 @@ use std::{path::PathBuf, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use standings_core::{
-    Board, BoardId, KeyName, Millis, Name, PlayerId, Profile, Rank, Score, SeasonId, SeasonSpan,
+    Board, BoardId, EventId, KeyName, LocalDate, Millis, Name, PlayerId, Profile, Rank, Score,
+    SeasonId, SeasonSpan,
 };
 pub use standings_core::{
     distribution::{Bin, Decile},
     standing::Filter,
+    streak::Streak,
 };
 
 /// A rank as an engine can give it.
@@ -48,6 +50,71 @@ impl std::fmt::Display for SeasonRef {
         }
     }
 }
+
+/// Which snapshot is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SnapshotRef {
+    /// The newest one.
+    Latest,
+    /// That of a date in the board's zone.
+    Date(LocalDate),
+}
+
+impl std::fmt::Display for SnapshotRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Latest => f.write_str("latest"),
+            Self::Date(date) => date.fmt(f),
+        }
+    }
+}
+
+/// Which standing is meant: a season as it is, or a board as it was at a date.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum StandingRef {
+    /// A season.
+    Season(SeasonRef),
+    /// A snapshot.
+    Snapshot(SnapshotRef),
+}
+
+impl StandingRef {
+    /// The current season.
+    pub const CURRENT: Self = Self::Season(SeasonRef::Current);
+    /// The season before it.
+    pub const PREVIOUS: Self = Self::Season(SeasonRef::Previous);
+}
+
+impl Default for StandingRef {
+    fn default() -> Self {
+        Self::CURRENT
+    }
+}
+
+impl From<SeasonRef> for StandingRef {
+    fn from(season: SeasonRef) -> Self {
+        Self::Season(season)
+    }
+}
+
+impl From<SnapshotRef> for StandingRef {
+    fn from(snapshot: SnapshotRef) -> Self {
+        Self::Snapshot(snapshot)
+    }
+}
+
+/// The standing that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StandingId {
+    /// The season; of a snapshot, the one that was current when it was taken.
+    pub season: SeasonId,
+    /// The date, where it is a snapshot.
+    pub snapshot: Option<LocalDate>,
+}
+
+/// Where the next page of a list begins, in the engine's own terms. To everyone else it is opaque.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark(pub String);
 
 /// A board as it is now.
 #[derive(Clone, Debug)]
@@ -104,8 +171,10 @@ pub struct ScoreRow {
     pub score: Score,
     /// When it was reached; when absent, now (or, in a closed season, its end).
     pub at: Option<Millis>,
-    /// Sets the display name in the same step.
+    /// Sets the display name in the same step; in a closed season or a snapshot, the name of that time.
     pub user_name: Option<Name>,
+    /// The rank that someone else gave, such as the game's own list. Only snapshots keep it.
+    pub official_rank: Option<u32>,
 }
 
 /// Which seasons are wanted.
@@ -126,6 +195,9 @@ pub struct SeasonsPage {
     pub seasons: Vec<SeasonInfo>,
     /// Whether there are older ones.
     pub more: bool,
+    /// The mean of the success rates of all seasons asked for, on this page or not: of those that are over, had a goal and
+    /// any players. `None` where there are none.
+    pub mean_success_rate: Option<f64>,
 }
 
 /// Whether a season takes submissions.
@@ -153,6 +225,18 @@ pub struct SeasonInfo {
     pub mean: Option<f64>,
     /// Players that met the goal; `None` where the season had none.
     pub successes: Option<u64>,
+    /// How long the streaks are that reach up to this season, by players, shortest first; `None` where the season had no
+    /// goal. Those of a season that takes submissions may be a few moments old.
+    pub streaks: Option<Vec<StreakCount>>,
+}
+
+/// How many players have a streak of one length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreakCount {
+    /// Consecutive seasons with success.
+    pub length: u32,
+    /// Players.
+    pub players: u64,
 }
 
 /// A row of a standing.
@@ -170,13 +254,15 @@ pub struct Row {
     pub at: Millis,
     /// Whether the goal was met, on boards that have one.
     pub success: Option<bool>,
+    /// In a snapshot, the official rank of those who have one.
+    pub official_rank: Option<u32>,
 }
 
 /// Which rows are wanted.
 #[derive(Clone, Debug, Default)]
 pub struct PageQuery {
-    /// Of which season.
-    pub season: SeasonRef,
+    /// Of which standing.
+    pub standing: StandingRef,
     /// Of which players.
     pub filter: Filter,
     /// From where.
@@ -214,8 +300,8 @@ pub struct Place {
 /// A page of a standing.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// The season that was read.
-    pub season: SeasonId,
+    /// The standing that was read.
+    pub standing: StandingId,
     /// The rows, best first.
     pub rows: Vec<Row>,
     /// Players on the board, whatever the filter.
@@ -227,8 +313,8 @@ pub struct Page {
 /// Rows of given players.
 #[derive(Clone, Debug)]
 pub struct Selected {
-    /// The season that was read.
-    pub season: SeasonId,
+    /// The standing that was read.
+    pub standing: StandingId,
     /// The rows, best first.
     pub rows: Vec<Row>,
     /// Who has no entry, in the order asked.
@@ -240,8 +326,8 @@ pub struct Selected {
 /// One player's entry.
 #[derive(Clone, Debug)]
 pub struct PlayerEntry {
-    /// The season that was read.
-    pub season: SeasonId,
+    /// The standing that was read.
+    pub standing: StandingId,
     /// The entry.
     pub row: Row,
     /// 100 × (players − players strictly better) / players.
@@ -252,11 +338,31 @@ pub struct PlayerEntry {
     pub around: Vec<Row>,
 }
 
+/// A player among friends.
+#[derive(Clone, Debug)]
+pub struct AmongFriends {
+    /// The standing that was read.
+    pub standing: StandingId,
+    /// The player's own entry, if there is one.
+    pub entry: Option<PlayerEntry>,
+    /// The player and the friends that have an entry, best first.
+    pub rows: Vec<FriendRow>,
+}
+
+/// A row among friends.
+#[derive(Clone, Debug)]
+pub struct FriendRow {
+    /// The rank among them, by the board's own tie rule.
+    pub rank: Rank,
+    /// The row with the rank on the board.
+    pub row: Row,
+}
+
 /// Where a score would stand.
 #[derive(Clone, Debug)]
 pub struct ScorePlace {
-    /// The season that was read.
-    pub season: SeasonId,
+    /// The standing that was read.
+    pub standing: StandingId,
     /// The rank that the score would have.
     pub rank: RankAnswer,
     /// Its percentile, the new entry counted.
@@ -268,8 +374,8 @@ pub struct ScorePlace {
 /// How the scores of a season are distributed.
 #[derive(Clone, Debug)]
 pub struct Distribution {
-    /// The season that was read.
-    pub season: SeasonId,
+    /// The standing that was read.
+    pub standing: StandingId,
     /// Players with an entry; the rest is empty where there are none.
     pub players: u64,
     /// The lowest score.
@@ -308,6 +414,165 @@ pub struct CurrentEntry {
     pub score: Score,
     /// The rank.
     pub rank: RankAnswer,
+}
+
+/// Which accepted submissions of a player are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct EventsQuery {
+    /// Only those of one board.
+    pub board: Option<BoardId>,
+    /// Only those before this place in the list.
+    pub before: Option<Mark>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Accepted submissions, the last accepted first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventsPage {
+    /// The events.
+    pub events: Vec<PlayerEvent>,
+    /// Where the older ones begin, if there are any.
+    pub next: Option<Mark>,
+}
+
+/// An accepted submission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlayerEvent {
+    /// Where it counts,
+    pub board: BoardId,
+    /// and when.
+    pub season: SeasonId,
+    /// What was sent.
+    pub points: Score,
+    /// The score that it led to.
+    pub score: Score,
+    /// When it happened.
+    pub at: Millis,
+    /// The id that came with it.
+    pub event_id: Option<EventId>,
+}
+
+/// Which seasons of a player are wanted.
+#[derive(Clone, Debug)]
+pub struct PlayerSeasonsQuery {
+    /// Only those that end after this instant,
+    pub from: Millis,
+    /// and begin before this one.
+    pub to: Millis,
+    /// Only those older than this one.
+    pub before: Option<SeasonId>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// A player's seasons on a board, newest first.
+#[derive(Clone, Debug)]
+pub struct PlayerSeasons {
+    /// Those in which the player has an entry.
+    pub seasons: Vec<PlayerSeason>,
+    /// Whether there are older ones.
+    pub more: bool,
+    /// The best score that the player ever had in a season, kept or not.
+    pub best: Option<SeasonBest>,
+    /// The streaks, on boards that have a goal or had one.
+    pub streak: Option<Streak>,
+}
+
+/// A player's entry in a season.
+#[derive(Clone, Debug)]
+pub struct PlayerSeason {
+    /// The season.
+    pub span: SeasonSpan,
+    /// Whether it takes submissions.
+    pub state: SeasonState,
+    /// The score.
+    pub score: Score,
+    /// The rank, final where the season is closed.
+    pub rank: RankAnswer,
+    /// Whether the goal was met, where the season had one.
+    pub success: Option<bool>,
+    /// When the score was reached.
+    pub at: Millis,
+    /// When a submission was last accepted.
+    pub updated_at: Millis,
+}
+
+/// A player's best season on a board.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeasonBest {
+    /// The score.
+    pub score: Score,
+    /// The season in which it was first reached.
+    pub season: SeasonId,
+}
+
+/// Which snapshots of a player are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct PlayerSnapshotsQuery {
+    /// Only those of one board.
+    pub board: Option<BoardId>,
+    /// From this date on.
+    pub from: Option<LocalDate>,
+    /// Up to this date.
+    pub to: Option<LocalDate>,
+    /// Only those before this place in the list.
+    pub before: Option<Mark>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// A player day by day, newest first, then by board id.
+#[derive(Clone, Debug)]
+pub struct PlayerSnapshotsPage {
+    /// The snapshots in which the player has an entry.
+    pub snapshots: Vec<PlayerSnapshot>,
+    /// Where the older ones begin, if there are any.
+    pub next: Option<Mark>,
+}
+
+/// A player's entry in a snapshot.
+#[derive(Clone, Debug)]
+pub struct PlayerSnapshot {
+    /// The date.
+    pub date: LocalDate,
+    /// The board.
+    pub board: BoardId,
+    /// The name of that time.
+    pub name: Option<Name>,
+    /// The score.
+    pub score: Score,
+    /// The rank.
+    pub rank: RankAnswer,
+    /// The official rank of those who have one.
+    pub official_rank: Option<u32>,
+}
+
+/// A snapshot in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotInfo {
+    /// Its date.
+    pub date: LocalDate,
+    /// Players with an entry.
+    pub players: u64,
+}
+
+/// Which snapshots of a board are wanted.
+#[derive(Clone, Debug)]
+pub struct SnapshotsQuery {
+    /// Only those older than this one.
+    pub before: Option<LocalDate>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Snapshots, newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotsPage {
+    /// The snapshots.
+    pub snapshots: Vec<SnapshotInfo>,
+    /// Whether there are older ones.
+    pub more: bool,
 }
 
 /// A question for players by name.

@@ -13,7 +13,10 @@ use crate::{
     auth::Rates,
     config::HttpOptions,
     problem::{Code, Problem},
-    routes::{boards, import, keys, operations, players, read, seasons, submit},
+    routes::{
+        boards, friends, history, import, keys, operations, players, read, seasons, snapshots,
+        submit,
+    },
     telemetry::{Metrics, RouteSeries},
 };
 
@@ -80,15 +83,23 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         })
         .at("/v1/boards/{board}/scores/at/{score}", |at| at.get(read::place))
         .at("/v1/boards/{board}/distribution", |at| at.get(read::distribution))
-        // Boards and seasons.
+        // Boards, seasons and snapshots.
         .at("/v1/boards", |at| at.get(boards::list))
         .at("/v1/boards/{board}", |at| at.get(boards::get).put(boards::put).delete(boards::delete))
         .at("/v1/boards/{board}/seasons", |at| at.get(seasons::list))
         .at("/v1/boards/{board}/seasons/close", |at| at.post(seasons::close))
         .at("/v1/boards/{board}/seasons/{season}", |at| at.put(import::season))
+        .at("/v1/boards/{board}/snapshots", |at| at.get(snapshots::list).post(snapshots::take))
+        .at("/v1/boards/{board}/snapshots/{date}", |at| at.put(import::snapshot))
         // Players.
         .at("/v1/players", |at| at.get(players::find))
-        .at("/v1/players/{user_id}", |at| at.get(players::get).put(players::put))
+        .at("/v1/players/{user_id}", |at| {
+            at.get(players::get).put(players::put).delete(players::erase)
+        })
+        .at("/v1/players/{user_id}/friends", |at| at.get(friends::get).put(friends::put))
+        .at("/v1/players/{user_id}/scores", |at| at.get(history::scores))
+        .at("/v1/players/{user_id}/seasons", |at| at.get(history::seasons))
+        .at("/v1/players/{user_id}/snapshots", |at| at.get(history::snapshots))
         // Keys and operations.
         .at("/v1/keys", |at| at.get(keys::list).post(keys::create))
         .at("/v1/keys/{name}", |at| at.delete(keys::delete))

@@ -1,15 +1,15 @@
 //! Where the next page of a board begins, as an opaque text.
 //!
-//! It carries everything that makes the list: board, season by its own id (so that paging goes on in the same season when
-//! another becomes current), filter, and the place of the last row shown. A client that changes it gets `bad_cursor`;
+//! It carries everything that makes the list: board, season and snapshot by their own ids (so that paging goes on in the same
+//! one when another becomes current), filter, and the place of the last row shown. A client that changes it gets `bad_cursor`;
 //! the checksum is against accidents, not against forgery, for a cursor gives access to nothing.
 //!
 //! Layout before base64url: version, flags, season, board and player as length and text, then the numbers that the
-//! flags announce, then a CRC-32 of it all.
+//! flags announce, then the date of a snapshot as length and text if they announce one, then a CRC-32 of it all.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use standings_core::{BoardId, Millis, PlayerId, Score, SeasonId};
-use standings_engine::{Filter, Place};
+use standings_core::{BoardId, LocalDate, Millis, PlayerId, Score, SeasonId};
+use standings_engine::{Filter, Place, StandingId};
 
 use crate::problem::{Code, Problem};
 
@@ -18,12 +18,13 @@ const HAS_MIN: u8 = 1;
 const HAS_MAX: u8 = 2;
 const HAS_SUCCESS: u8 = 4;
 const SUCCESS: u8 = 8;
+const HAS_SNAPSHOT: u8 = 16;
 
 /// The end of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
-    /// The season that is being read.
-    pub(crate) season: SeasonId,
+    /// What is being read.
+    pub(crate) standing: StandingId,
     /// The filter that is being applied.
     pub(crate) filter: Filter,
     /// The last row that was shown.
@@ -40,13 +41,11 @@ impl Cursor {
             flag(self.filter.min.is_some(), HAS_MIN)
                 | flag(self.filter.max.is_some(), HAS_MAX)
                 | flag(self.filter.success.is_some(), HAS_SUCCESS)
-                | flag(self.filter.success == Some(true), SUCCESS),
+                | flag(self.filter.success == Some(true), SUCCESS)
+                | flag(self.standing.snapshot.is_some(), HAS_SNAPSHOT),
         );
-        let season = self.season.to_string();
-        for text in [season.as_str(), board, &self.place.player] {
-            // Ids are at most 128 bytes.
-            bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
-            bytes.extend_from_slice(text.as_bytes());
+        for text in [self.standing.season.as_str(), board, &self.place.player] {
+            push_text(&mut bytes, text);
         }
         let numbers = [
             Some(self.place.score.get()),
@@ -56,6 +55,9 @@ impl Cursor {
         ];
         for number in numbers.into_iter().flatten() {
             bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        if let Some(date) = self.standing.snapshot {
+            push_text(&mut bytes, &date.to_string());
         }
         let sum = crc32fast::hash(&bytes);
         bytes.extend_from_slice(&sum.to_le_bytes());
@@ -75,6 +77,12 @@ impl Cursor {
         let (theirs, cursor) = Reader::parse(&bytes).ok_or_else(bad)?;
         if theirs == *board { Ok(cursor) } else { Err(bad()) }
     }
+}
+
+fn push_text(bytes: &mut Vec<u8>, text: &str) {
+    // Ids are at most 128 bytes.
+    bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
+    bytes.extend_from_slice(text.as_bytes());
 }
 
 struct Reader<'a>(&'a [u8]);
@@ -103,8 +111,12 @@ impl<'a> Reader<'a> {
             max: limit(HAS_MAX)?,
             success: (flags & HAS_SUCCESS != 0).then_some(flags & SUCCESS != 0),
         };
-        let place = Place { score, at, player };
-        reader.0.is_empty().then_some((board, Cursor { season, filter, place }))
+        let snapshot = match flags & HAS_SNAPSHOT {
+            0 => None,
+            _ => Some(LocalDate::parse(reader.text()?).ok()?),
+        };
+        let (standing, place) = (StandingId { season, snapshot }, Place { score, at, player });
+        reader.0.is_empty().then_some((board, Cursor { standing, filter, place }))
     }
 
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
@@ -133,7 +145,7 @@ mod tests {
 
     fn cursor() -> Cursor {
         Cursor {
-            season: SeasonId::parse("2026-11").unwrap(),
+            standing: StandingId { season: SeasonId::parse("2026-11").unwrap(), snapshot: None },
             filter: Filter { min: Score::new(-5), max: None, success: Some(true) },
             place: Place {
                 score: Score::new(42).unwrap(),
@@ -148,6 +160,22 @@ mod tests {
         let board = BoardId::new("main").unwrap();
         let text = cursor().encode(&board);
         assert_eq!(Cursor::decode(&board, &text).unwrap(), cursor());
+    }
+
+    #[test]
+    fn a_list_goes_on_in_its_snapshot() {
+        let board = BoardId::new("main").unwrap();
+        let mut of_date = cursor();
+        of_date.standing.snapshot = Some(LocalDate::parse("2026-02-21").unwrap());
+        let text = of_date.encode(&board);
+        assert_eq!(Cursor::decode(&board, &text).unwrap(), of_date);
+        assert_ne!(text, cursor().encode(&board));
+    }
+
+    #[test]
+    fn a_cursor_of_an_earlier_version_is_read() {
+        let text = "AQ0HMjAyNi0xMQRtYWlu";
+        assert!(cursor().encode(&BoardId::new("main").unwrap()).starts_with(text));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use bytes::BytesMut;
 use http_body_util::BodyExt;
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, de::DeserializeOwned};
-use standings_core::{BoardId, KeyName, PlayerId, Score, SeasonId, limits::MAX_SCORE};
+use standings_core::{BoardId, KeyName, LocalDate, PlayerId, Score, SeasonId, limits::MAX_SCORE};
 
 use crate::{
     app::App,
@@ -33,6 +33,10 @@ pub(crate) struct OfPlayer(pub(crate) PlayerId);
 /// The season in the path.
 #[derive(Debug)]
 pub(crate) struct OfSeason(pub(crate) SeasonId);
+
+/// The date in the path.
+#[derive(Debug)]
+pub(crate) struct OfDate(pub(crate) LocalDate);
 
 /// The name of a key in the path.
 #[derive(Debug)]
@@ -90,6 +94,7 @@ macro_rules! from_path {
 
 from_path!(OfPlayer, "user_id", |text| PlayerId::new(text).map_err(invalid));
 from_path!(OfSeason, "season", season_id);
+from_path!(OfDate, "date", |text| LocalDate::parse(text).map_err(invalid));
 from_path!(OfKey, "name", |text| KeyName::new(text).map_err(invalid));
 from_path!(OfScore, "score", |text| score(text, "the score in the path"));
 
@@ -165,15 +170,16 @@ impl<'q> Params<'q> {
         }
     }
 
-    /// Refuses what the API has and this server has not yet.
-    pub(crate) fn not_yet(&mut self, names: &[&str]) -> Result<(), Problem> {
-        match names.iter().find(|name| self.take(name).is_some()) {
-            Some(name) => Err(Problem::new(
-                Code::Unsupported,
-                format!("this server does not answer {name}= yet; leave it out"),
-            )),
-            None => Ok(()),
-        }
+    /// A date.
+    pub(crate) fn date(&mut self, name: &str) -> Result<Option<LocalDate>, Problem> {
+        let Some(text) = self.take(name) else { return Ok(None) };
+        LocalDate::parse(&text).map(Some).map_err(|error| invalid(error).within(name))
+    }
+
+    /// A board.
+    pub(crate) fn board(&mut self, name: &str) -> Result<Option<BoardId>, Problem> {
+        let Some(text) = self.take(name) else { return Ok(None) };
+        BoardId::new(&text).map(Some).map_err(|error| invalid(error).within(name))
     }
 
     /// Refuses parameters that make no sense beside one that was taken.
@@ -259,6 +265,26 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
         Media::of(request.headers(), Media::Json, &[Media::Json])?;
         let bytes = read_body(request.into_body(), app).await?;
         parse_json(&bytes).map(|Object(body)| Self(body))
+    }
+}
+
+/// No body, or an object without members: a call that takes nothing must not seem to take something.
+#[derive(Debug)]
+pub(crate) struct NoBody;
+
+impl FromRequest<Arc<App>> for NoBody {
+    type Rejection = Problem;
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Nothing {}
+
+        let bytes = read_body(request.into_body(), app).await?;
+        if !bytes.trim_ascii().is_empty() {
+            let nothing: Result<Object<Nothing>, _> = parse_json(&bytes);
+            nothing.map_err(|problem| problem.within("this call takes no body"))?;
+        }
+        Ok(Self)
     }
 }
 

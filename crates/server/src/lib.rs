@@ -11,6 +11,7 @@ mod edge;
 mod extract;
 mod intake;
 mod listen;
+mod mark;
 mod ndjson;
 mod openapi;
 mod problem;

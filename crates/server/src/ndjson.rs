@@ -7,13 +7,14 @@ use axum::{
     extract::{FromRequest, Request},
 };
 use bytes::BytesMut;
+use serde::de::DeserializeOwned;
 use standings_engine::ScoreRow;
 
 use crate::{
     app::App,
     extract::{Media, next_data, parse_item, slow_body},
     problem::{Code, Problem},
-    wire::{Object, RowBody},
+    wire::Object,
 };
 
 /// The longest line. A row has an id, two numbers and a name: less than 1 KiB even with every character escaped.
@@ -43,14 +44,17 @@ impl FromRequest<Arc<App>> for Rows {
 }
 
 impl Rows {
-    /// The next rows; none at the end. An error comes after the rows before it were given out.
-    pub(crate) async fn chunk(&mut self) -> (Vec<ScoreRow>, Option<Problem>) {
+    /// The next rows, each written as a `T`; none at the end. An error comes after the rows before it were given out.
+    pub(crate) async fn chunk<T>(&mut self) -> (Vec<ScoreRow>, Option<Problem>)
+    where
+        T: DeserializeOwned + Into<ScoreRow>,
+    {
         let mut rows = Vec::new();
         while rows.len() < CHUNK_ROWS {
             match self.next_line().await {
                 Ok(None) => break,
                 Ok(Some(line)) if line.trim_ascii().is_empty() => {}
-                Ok(Some(line)) => match parse_item::<Object<RowBody>>(&line) {
+                Ok(Some(line)) => match parse_item::<Object<T>>(&line) {
                     Ok(Object(row)) => rows.push(row.into()),
                     Err(problem) => return (rows, Some(self.at_line(problem))),
                 },

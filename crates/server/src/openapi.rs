@@ -15,7 +15,10 @@ use utoipa::{
 
 use crate::{
     problem::{Code, PROBLEM_JSON, Problem},
-    routes::{boards, import, keys, operations, players, read, seasons, submit},
+    routes::{
+        boards, friends, history, import, keys, operations, players, read, seasons, snapshots,
+        submit,
+    },
     wire::{KeyReply, NamedReply, SpanReply},
 };
 
@@ -171,7 +174,9 @@ impl ToSchema for Problem {}
         read::page, read::entry, read::place, read::distribution, boards::remove_entry,
         boards::list, boards::get, boards::put, boards::delete,
         seasons::list, seasons::close, import::season,
-        players::find, players::get, players::put,
+        snapshots::list, snapshots::take, import::snapshot,
+        players::find, players::get, players::put, players::erase, friends::get, friends::put,
+        history::scores, history::seasons, history::snapshots,
         keys::list, keys::create, keys::delete,
         operations::backup, operations::healthz, operations::readyz, operations::metrics,
         operations::openapi, operations::docs,
@@ -243,5 +248,27 @@ fn add_default_board(document: &mut Document) {
 /// The document as JSON. It never changes while the process runs.
 pub fn document() -> &'static str {
     static DOCUMENT: OnceLock<String> = OnceLock::new();
-    DOCUMENT.get_or_init(|| Api::openapi().to_pretty_json().unwrap_or_default())
+    DOCUMENT.get_or_init(|| {
+        let mut document = serde_json::to_value(Api::openapi()).unwrap_or_default();
+        join_choices(&mut document);
+        serde_json::to_string_pretty(&document).unwrap_or_default()
+    })
+}
+
+/// A field that is one of several words, with a description or a default, is written by the generator as all of "a word of
+/// these" and "an object with this description", which nothing can be. Here it becomes one schema.
+fn join_choices(value: &mut serde_json::Value) {
+    if let Some(parts) = value.get("allOf").and_then(serde_json::Value::as_array)
+        && let [serde_json::Value::Object(choice), serde_json::Value::Object(rest)] = &parts[..]
+        && choice.contains_key("enum")
+    {
+        let rest = rest.iter().filter(|(key, _)| *key != "type");
+        let joined = choice.iter().chain(rest).map(|(key, part)| (key.clone(), part.clone()));
+        *value = serde_json::Value::Object(joined.collect());
+    }
+    match value {
+        serde_json::Value::Object(members) => members.values_mut().for_each(join_choices),
+        serde_json::Value::Array(items) => items.iter_mut().for_each(join_choices),
+        _ => {}
+    }
 }

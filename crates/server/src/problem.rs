@@ -55,6 +55,7 @@ codes! {
     UnknownBoard = "unknown_board", NOT_FOUND, "There is no such board";
     UnknownPlayer = "unknown_player", NOT_FOUND, "There is no such player";
     UnknownSeason = "unknown_season", NOT_FOUND, "There is no such season";
+    UnknownSnapshot = "unknown_snapshot", NOT_FOUND, "There is no such snapshot";
     UnknownKey = "unknown_key", NOT_FOUND, "There is no such key";
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "The address does not take this method";
     Timeout = "timeout", REQUEST_TIMEOUT, "The request did not arrive in time";
@@ -71,6 +72,8 @@ codes! {
     PointsOutOfRange = "points_out_of_range", UNPROCESSABLE_ENTITY, "The points are outside the board's limits";
     AtInFuture = "at_in_future", UNPROCESSABLE_ENTITY, "The time lies in the future";
     ScoreOutOfRange = "score_out_of_range", UNPROCESSABLE_ENTITY, "The sum would leave the range of scores";
+    SnapshotInFuture = "snapshot_in_future", UNPROCESSABLE_ENTITY, "The date has not begun";
+    TooManyFriends = "too_many_friends", UNPROCESSABLE_ENTITY, "The list has too many friends";
     BadRow = "bad_row", UNPROCESSABLE_ENTITY, "A row cannot be imported";
     RateLimited = "rate_limited", TOO_MANY_REQUESTS, "The key sends too many requests";
     HeadersTooLarge = "headers_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are too large";
@@ -209,11 +212,14 @@ impl From<EngineError> for Problem {
         let code = match &error {
             EngineError::UnknownBoard(_) => Code::UnknownBoard,
             EngineError::UnknownSeason { .. } => Code::UnknownSeason,
+            EngineError::UnknownSnapshot { .. } => Code::UnknownSnapshot,
             EngineError::UnknownPlayer(_) => Code::UnknownPlayer,
             EngineError::UnknownKey => Code::UnknownKey,
             EngineError::KeyExists => Code::KeyExists,
             EngineError::ImmutableSetting(_) => Code::ImmutableSetting,
             EngineError::SeasonOpen(_) => Code::SeasonOpen,
+            EngineError::SnapshotInFuture(_) => Code::SnapshotInFuture,
+            EngineError::BadMark => Code::BadCursor,
             EngineError::BadRow { .. } => Code::BadRow,
             EngineError::Unsupported(_) => Code::Unsupported,
             EngineError::BadRequest(_) => Code::Malformed,

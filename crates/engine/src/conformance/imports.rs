@@ -6,7 +6,7 @@ use super::{
     World,
     world::{by_id, expect, fails, id, ms, name, row, score, season_id},
 };
-use crate::{EngineError, ScoreRow, SeasonRef, SeasonState};
+use crate::{EngineError, ScoreRow, SeasonState, StandingRef};
 
 /// A past that the board never had, with rows in any order.
 pub async fn an_imported_season_is_ranked(world: &mut World) {
@@ -127,7 +127,7 @@ pub async fn an_import_survives_a_restart(world: &mut World) {
         world.restart().await;
         let sizes: Vec<_> = world.seasons(&board).await.iter().map(|s| s.players).collect();
         assert_eq!(sizes, [1, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
-        let season = SeasonRef::Previous;
+        let season = StandingRef::PREVIOUS;
         let best = world.engine().entry(&board, &season, &id("p9"), None).await.unwrap();
         assert_eq!((best.row.score, best.row.rank.rank.get()), (score(9), 1));
         assert_eq!(best.row.profile.unwrap().name, Some(name("Player 9")));

@@ -29,7 +29,7 @@ pub async fn pages_by_offset_cover_the_board(world: &mut World) {
     world.play(&board, &[("a", 5), ("b", 4), ("c", 4), ("d", 4), ("e", 1)]).await;
     let page = async |start, limit| {
         let page = world.engine().page(&board, &offset(start, limit)).await.unwrap();
-        assert_eq!((page.players, page.season.as_str()), (5, "all"));
+        assert_eq!((page.players, page.standing.season.as_str()), (5, "all"));
         (lines(&page.rows), page.more)
     };
     assert_eq!(page(0, 2).await, (expect(&[("a", 1, 5), ("b", 2, 4)]), true));

@@ -6,9 +6,9 @@ use super::{
     World,
     world::{by_id, expect, fails, id, lines, offset, score},
 };
-use crate::{EngineError, SeasonRef};
+use crate::{EngineError, StandingRef};
 
-const CURRENT: SeasonRef = SeasonRef::Current;
+const CURRENT: StandingRef = StandingRef::CURRENT;
 
 /// `p1` is best, at 100 points for each behind.
 async fn ladder(world: &World, players: i64) -> BoardId {
@@ -45,7 +45,7 @@ pub async fn an_entry_knows_its_rank_percentile_and_update(world: &mut World) {
         let entry = world.entry(&board, player).await;
         assert_eq!((entry.row.rank.rank.get(), entry.row.player.as_str()), (rank, player));
         assert!((entry.percentile - percentile).abs() < 1e-9, "{player}: {}", entry.percentile);
-        assert_eq!((entry.season.as_str(), entry.around.len()), ("all", 0));
+        assert_eq!((entry.standing.season.as_str(), entry.around.len()), ("all", 0));
         assert_eq!((entry.row.at, entry.row.success), (entry.updated_at, None));
     }
 }
@@ -85,7 +85,7 @@ pub async fn given_players_come_in_order_and_the_others_are_missing(world: &mut 
     let mut missing = chosen.missing;
     missing.dedup();
     assert!(missing.starts_with(&[id("x"), id("y")]), "{missing:?}");
-    assert_eq!((chosen.players, chosen.season.as_str()), (5, "all"));
+    assert_eq!((chosen.players, chosen.standing.season.as_str()), (5, "all"));
     let none = world.engine().rows_of(&board, &CURRENT, &[]).await.unwrap();
     assert_eq!((none.rows.len(), none.missing.len()), (0, 0));
 }
@@ -159,7 +159,7 @@ pub async fn what_is_unknown_is_an_error(world: &mut World) {
     let engine = world.engine();
     let player = id("a");
     fails!(engine.entry(&board, &CURRENT, &player, None).await, EngineError::UnknownPlayer(_));
-    for season in [SeasonRef::Previous, by_id("2026-12"), by_id("2026-W46"), by_id("2026-11.2")] {
+    for season in [StandingRef::PREVIOUS, by_id("2026-12"), by_id("2026-W46"), by_id("2026-11.2")] {
         fails!(
             engine.entry(&board, &season, &player, None).await,
             EngineError::UnknownSeason { .. }

@@ -6,7 +6,7 @@ use super::{
     World,
     world::{by_id, event, expect, fails, ms, offset, score, season_id, submission, submission_at},
 };
-use crate::{EngineError, SeasonRef, SeasonState, SeasonsQuery};
+use crate::{EngineError, SeasonState, SeasonsQuery, StandingRef};
 
 /// The one that contains the clock, from its beginning.
 pub async fn a_board_begins_with_the_season_of_the_present(world: &mut World) {
@@ -44,7 +44,7 @@ pub async fn a_season_rolls_over_at_the_boundary(world: &mut World) {
     let first = world.submit(&board, "a", 7).await;
     assert_eq!((first.score, first.season.as_str()), (score(7), "2026-12"));
     let november = expect(&[("b", 1, 4), ("a", 2, 2)]);
-    assert_eq!(world.top_of(&board, SeasonRef::Previous).await, november);
+    assert_eq!(world.top_of(&board, StandingRef::PREVIOUS).await, november);
     assert_eq!(world.top_of(&board, by_id("2026-11")).await, november);
     assert_eq!(world.top_of(&board, by_id("2026-12")).await, expect(&[("a", 1, 7)]));
 }
@@ -63,7 +63,7 @@ pub async fn an_event_belongs_to_the_season_of_its_own_time(world: &mut World) {
         assert_eq!((receipt.season.as_str(), receipt.at.max(ms(at))), (season, receipt.at));
     }
     assert_eq!(world.top(&board).await, expect(&[("a", 1, 1)]));
-    assert_eq!(world.top_of(&board, SeasonRef::Previous).await, expect(&[("a", 1, 2)]));
+    assert_eq!(world.top_of(&board, StandingRef::PREVIOUS).await, expect(&[("a", 1, 2)]));
 }
 
 /// A sender's clock may be fast; the season is not there to be read before its time.
@@ -82,7 +82,7 @@ pub async fn an_event_ahead_of_the_boundary_is_in_the_next_season(world: &mut Wo
     world.restart().await;
     world.turn_to("2026-12-01T00:00:00Z").await;
     assert_eq!(world.top(&board).await, expect(&[("a", 1, 5)]));
-    assert_eq!(world.top_of(&board, SeasonRef::Previous).await, expect(&[("a", 1, 1)]));
+    assert_eq!(world.top_of(&board, StandingRef::PREVIOUS).await, expect(&[("a", 1, 1)]));
 }
 
 /// State `closing`, ranks not final yet.
@@ -96,7 +96,7 @@ pub async fn a_late_event_counts_during_the_grace(world: &mut World) {
     let receipt = world.decide(&board, late).await.unwrap();
     assert_eq!((receipt.season.as_str(), receipt.score), ("2026-11", score(6)));
     let november = expect(&[("a", 1, 6), ("b", 2, 2)]);
-    assert_eq!(world.top_of(&board, SeasonRef::Previous).await, november);
+    assert_eq!(world.top_of(&board, StandingRef::PREVIOUS).await, november);
 }
 
 /// To the millisecond, also for a repeat of an id that was never used.
@@ -109,7 +109,7 @@ pub async fn after_the_grace_a_season_is_closed(world: &mut World) {
     let mut late = event("a", 5, "late");
     late.at = Some(ms("2026-11-30T23:59:59.999Z"));
     assert_eq!(world.decide(&board, late.clone()).await, Err(Rejection::SeasonClosed));
-    assert_eq!(world.top_of(&board, SeasonRef::Previous).await, expect(&[("a", 1, 1)]));
+    assert_eq!(world.top_of(&board, StandingRef::PREVIOUS).await, expect(&[("a", 1, 1)]));
     // The id is still free.
     late.at = None;
     assert!(!world.decide(&board, late).await.unwrap().duplicate);
@@ -126,7 +126,7 @@ pub async fn a_season_before_the_first_takes_nothing(world: &mut World) {
             .page(&board, &offset(0, 1))
             .await
             .map(|page| assert!(page.rows.is_empty()))
-            .and(world.engine().distribution(&board, &SeasonRef::Previous).await.map(|_| ())),
+            .and(world.engine().distribution(&board, &StandingRef::PREVIOUS).await.map(|_| ())),
         EngineError::UnknownSeason { .. }
     );
 }
@@ -200,7 +200,7 @@ pub async fn a_board_without_seasons_has_one(world: &mut World) {
     assert_eq!(world.decide(&board, old).await.unwrap().season.as_str(), "all");
     assert_eq!(world.season_ids(&board).await, ["all"]);
     fails!(
-        world.engine().distribution(&board, &SeasonRef::Previous).await,
+        world.engine().distribution(&board, &StandingRef::PREVIOUS).await,
         EngineError::UnknownSeason { .. }
     );
 }

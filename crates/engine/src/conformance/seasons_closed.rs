@@ -6,7 +6,7 @@ use super::{
     World,
     world::{by_id, expect, fails, id, lines, ms, name, score, submission, submission_at},
 };
-use crate::{EngineError, Filter, PageQuery, SeasonRef, SeasonState, Start};
+use crate::{EngineError, Filter, PageQuery, SeasonRef, SeasonState, StandingRef, Start};
 
 async fn close(world: &World, board: &BoardId) -> (String, String) {
     let (closed, open) = world.engine().close_season(board).await.unwrap();
@@ -25,7 +25,7 @@ pub async fn a_manual_close_ends_a_season_at_once(world: &mut World) {
     let next = world.submit(&board, "a", 9).await;
     assert_eq!((next.season.as_str(), next.previous_score), ("2026-11.2", None));
     assert_eq!(
-        world.top_of(&board, SeasonRef::Previous).await,
+        world.top_of(&board, StandingRef::PREVIOUS).await,
         expect(&[("b", 1, 2), ("a", 2, 1)])
     );
     let seasons = world.seasons(&board).await;
@@ -56,7 +56,7 @@ pub async fn a_season_may_be_closed_twice_at_one_instant(world: &mut World) {
         assert_eq!(world.season_ids(&board).await, ["2026-11.3", "2026-11.2", "2026-11"]);
         let receipt = world.decide(&board, submission("a", 5)).await.unwrap();
         assert_eq!(receipt.season.as_str(), "2026-11.3");
-        assert_eq!(world.top_of(&board, SeasonRef::Previous).await, []);
+        assert_eq!(world.top_of(&board, StandingRef::PREVIOUS).await, []);
         world.restart().await;
     }
     // Also at the very instant at which a season begins.
@@ -79,17 +79,17 @@ pub async fn a_closed_part_is_followed_by_the_next_season(world: &mut World) {
     assert_eq!(world.top(&board).await, expect(&[("a", 1, 4)]));
     world.turn_to("2026-12-01T00:05:00Z").await;
     assert_eq!(world.season_ids(&board).await, ["2026-12", "2026-11.2", "2026-11"]);
-    assert_eq!(world.top_of(&board, SeasonRef::Previous).await, expect(&[("a", 1, 2)]));
+    assert_eq!(world.top_of(&board, StandingRef::PREVIOUS).await, expect(&[("a", 1, 2)]));
     assert_eq!(world.submit(&board, "a", 2).await.score, score(6));
 }
 
-/// Everything that can be asked of a season, in one text.
-async fn ask(world: &World, board: &BoardId, season: SeasonRef) -> String {
+/// Everything that can be asked of a standing, in one text.
+pub(super) async fn ask(world: &World, board: &BoardId, season: StandingRef) -> String {
     let engine = world.engine();
     let mut shown = Vec::new();
     for (start, min) in [(Start::Offset(0), None), (Start::Offset(7), Some(score(20)))] {
         let filter = Filter { min, max: Some(score(55)), success: None };
-        let query = PageQuery { season: season.clone(), filter, start, limit: 20 };
+        let query = PageQuery { standing: season.clone(), filter, start, limit: 20 };
         let page = engine.page(board, &query).await.unwrap();
         shown.push((page.players, page.more, lines(&page.rows)));
         let last = &page.rows[4];
@@ -119,14 +119,15 @@ pub async fn a_closed_season_answers_every_question(world: &mut World) {
             world.submit(&board, &format!("p{number:02}"), number * 7 % 61).await;
         }
         let mut answers = Vec::new();
-        answers.push(ask(world, &board, SeasonRef::Current).await);
+        answers.push(ask(world, &board, StandingRef::CURRENT).await);
         close(world, &board).await;
-        answers.push(ask(world, &board, SeasonRef::Previous).await);
+        answers.push(ask(world, &board, StandingRef::PREVIOUS).await);
         world.restart().await;
         answers.push(ask(world, &board, by_id("2026-11")).await);
         assert_eq!(answers[0], answers[1]);
         assert_eq!(answers[0], answers[2]);
-        let nobody = world.engine().entry(&board, &SeasonRef::Previous, &id("nobody"), None).await;
+        let nobody =
+            world.engine().entry(&board, &StandingRef::PREVIOUS, &id("nobody"), None).await;
         fails!(nobody, EngineError::UnknownPlayer(_));
     }
 }
@@ -141,9 +142,9 @@ pub async fn a_closed_season_keeps_its_goal(world: &mut World) {
     for _ in 0..2 {
         let seasons = world.seasons(&board).await;
         assert_eq!(seasons.iter().map(|s| s.successes).collect::<Vec<_>>(), [Some(0), Some(1)]);
-        let season = SeasonRef::Previous;
+        let season = StandingRef::PREVIOUS;
         let filter = Filter { success: Some(true), ..Filter::default() };
-        let query = PageQuery { season, filter, limit: 10, ..PageQuery::default() };
+        let query = PageQuery { standing: season, filter, limit: 10, ..PageQuery::default() };
         assert_eq!(lines(&world.rows(&board, query).await), expect(&[("b", 1, 5)]));
         world.restart().await;
     }
@@ -161,13 +162,13 @@ pub async fn a_closed_season_keeps_the_names_of_its_time(world: &mut World) {
     world.engine().put_player(&id("a"), named("Now")).await.unwrap();
     world.submit(&board, "a", 1).await;
     for _ in 0..2 {
-        let shown = async |season: SeasonRef| {
+        let shown = async |season: StandingRef| {
             let entry = world.engine().entry(&board, &season, &id("a"), Some(1)).await.unwrap();
             assert_eq!(entry.around[0].profile, entry.row.profile);
             entry.row.profile.as_ref().and_then(|profile| profile.name.clone())
         };
-        assert_eq!(shown(SeasonRef::Previous).await, Some(name("Then")));
-        assert_eq!(shown(SeasonRef::Current).await, Some(name("Now")));
+        assert_eq!(shown(StandingRef::PREVIOUS).await, Some(name("Then")));
+        assert_eq!(shown(StandingRef::CURRENT).await, Some(name("Now")));
         world.restart().await;
     }
 }
@@ -179,14 +180,15 @@ pub async fn a_player_can_be_taken_off_a_closed_season(world: &mut World) {
     close(world, &board).await;
     world.submit(&board, "a", 7).await;
     let season = by_id("2026-11");
-    let remove = async |player| world.engine().remove_entry(&board, &season, &id(player)).await;
+    let remove =
+        async |player| world.engine().remove_entry(&board, &SeasonRef::Previous, &id(player)).await;
     remove("a").await.unwrap();
     fails!(remove("a").await, EngineError::UnknownPlayer(_));
     let left = expect(&[("b", 1, 2), ("c", 1, 2), ("d", 3, 1)]);
     assert_eq!(world.top_of(&board, season.clone()).await, left);
     assert_eq!(world.top(&board).await, expect(&[("a", 1, 7)]));
     for player in ["b", "d", "c"] {
-        world.engine().remove_entry(&board, &season, &id(player)).await.unwrap();
+        world.engine().remove_entry(&board, &SeasonRef::Previous, &id(player)).await.unwrap();
     }
     assert_eq!(world.top_of(&board, season.clone()).await, []);
     world.restart().await;

@@ -8,7 +8,7 @@ use super::{
     World,
     world::{id, lines, offset, row, score},
 };
-use crate::{PlayerEntry, SeasonRef};
+use crate::{PlayerEntry, SeasonRef, StandingRef};
 
 /// After joining, climbing, falling and leaving, position and rank agree for everyone.
 pub async fn hundreds_of_players_are_in_order_after_every_kind_of_move(world: &mut World) {
@@ -72,13 +72,13 @@ pub async fn scores_at_the_ends_of_the_range_are_ranked(world: &mut World) {
         }
         for (rank, points) in (1..).zip(&scores) {
             let place =
-                world.engine().place_of(&board, &SeasonRef::Current, score(*points), 9).await;
+                world.engine().place_of(&board, &StandingRef::CURRENT, score(*points), 9).await;
             let place = place.unwrap();
             assert_eq!((place.rank.rank.get(), place.around.len()), (rank, 3), "{order} {points}");
         }
         let top: Vec<_> = world.top(&board).await.into_iter().map(|line| line.2).collect();
         assert_eq!(top, scores);
-        let spread = world.engine().distribution(&board, &SeasonRef::Current).await.unwrap();
+        let spread = world.engine().distribution(&board, &StandingRef::CURRENT).await.unwrap();
         assert_eq!(spread.histogram.iter().map(|bin| bin.players).sum::<u64>(), 3);
     }
 }
@@ -126,16 +126,16 @@ pub async fn a_restart_changes_nothing(world: &mut World) {
     let board = world.board("b", r#"{"goal":30,"title":"The board"}"#).await;
     world.play(&board, &[("a", 10), ("b", 20), ("c", 30), ("b", 25), ("d", 20)]).await;
     let show = |entry: PlayerEntry| {
-        let PlayerEntry { season, row, percentile, updated_at, around } = entry;
+        let PlayerEntry { standing, row, percentile, updated_at, around } = entry;
         let line = lines(std::slice::from_ref(&row));
-        (season, line, row.at, row.success, percentile.to_bits(), updated_at, lines(&around))
+        (standing, line, row.at, row.success, percentile.to_bits(), updated_at, lines(&around))
     };
     let mut before = Vec::new();
     for _ in 0..3 {
         let engine = world.engine();
         let mut now = Vec::new();
         for player in ["a", "b", "c", "d"] {
-            let entry = engine.entry(&board, &SeasonRef::Current, &id(player), Some(1)).await;
+            let entry = engine.entry(&board, &StandingRef::CURRENT, &id(player), Some(1)).await;
             now.push(show(entry.unwrap()));
         }
         let info = engine.board(&board).await.unwrap();

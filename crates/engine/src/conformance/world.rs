@@ -10,7 +10,7 @@ use standings_core::{
 use super::Fixture;
 use crate::{
     Clock as _, Engine, EngineError, ManualClock, PageQuery, PlayerEntry, Receipt, Result, Row,
-    ScoreRow, SeasonInfo, SeasonRef, SeasonState, SeasonsQuery, Start,
+    ScoreRow, SeasonInfo, SeasonRef, SeasonState, SeasonsQuery, StandingRef, Start,
 };
 
 /// How long an engine may take to follow the clock.
@@ -129,15 +129,19 @@ impl World {
 
     /// The top of the current season.
     pub(crate) async fn top(&self, board: &BoardId) -> Vec<Line> {
-        self.top_of(board, SeasonRef::Current).await
+        self.top_of(board, StandingRef::CURRENT).await
     }
 
-    pub(crate) async fn top_of(&self, board: &BoardId, season: SeasonRef) -> Vec<Line> {
-        lines(&self.rows(board, PageQuery { season, limit: 1000, ..PageQuery::default() }).await)
+    pub(crate) async fn top_of(&self, board: &BoardId, season: StandingRef) -> Vec<Line> {
+        lines(
+            &self
+                .rows(board, PageQuery { standing: season, limit: 1000, ..PageQuery::default() })
+                .await,
+        )
     }
 
     pub(crate) async fn entry(&self, board: &BoardId, player: &str) -> PlayerEntry {
-        self.engine().entry(board, &SeasonRef::Current, &id(player), None).await.unwrap()
+        self.engine().entry(board, &StandingRef::CURRENT, &id(player), None).await.unwrap()
     }
 
     /// All seasons of a board, newest first.
@@ -182,8 +186,8 @@ pub(crate) fn season_id(text: &str) -> SeasonId {
     SeasonId::parse(text).unwrap()
 }
 
-pub(crate) fn by_id(season: &str) -> SeasonRef {
-    SeasonRef::Id(season_id(season))
+pub(crate) fn by_id(season: &str) -> StandingRef {
+    StandingRef::Season(SeasonRef::Id(season_id(season)))
 }
 
 pub(crate) fn definition_of(json: &str) -> Board {
@@ -212,7 +216,7 @@ pub(crate) fn event(player: &str, points: i64, event: &str) -> Submission {
 }
 
 pub(crate) fn row(player: &str, points: i64, at: Option<Millis>) -> ScoreRow {
-    ScoreRow { player: id(player), score: score(points), at, user_name: None }
+    ScoreRow { player: id(player), score: score(points), at, user_name: None, official_rank: None }
 }
 
 /// What is compared of rows. Every rank must be exact, as it is in a season this small on any engine.

@@ -5,6 +5,7 @@
 //! keeps its segments meanwhile. The copy has its name only when it is whole.
 
 use std::{
+    collections::HashSet,
     fs::{self, File},
     io,
     path::{Path, PathBuf},
@@ -12,7 +13,7 @@ use std::{
 };
 
 use super::{
-    Shared, catalog::Rows, checkpoint, disk::RealDisk, frozen, log::Log, out_of_order,
+    Shared, catalog::BoardState, checkpoint, disk::RealDisk, frozen, log::Log, out_of_order,
     sequencer::Sequencer,
 };
 use crate::{
@@ -73,14 +74,10 @@ fn copy(shared: &Arc<Shared>, partial: &Path, to: &Path) -> Result<BackupInfo> {
         let path = Path::new(checkpoint::DIR).join(name);
         bytes += copy_file(&from.join(&path), &partial.join(&path)).map_err(refused)?;
     }
-    let files: Vec<String> = {
+    let files: HashSet<String> = {
         let catalog = shared.catalog.read();
-        let seasons = catalog.boards().flat_map(|board| &board.seasons);
-        let files = seasons.filter_map(|season| match &season.rows {
-            Rows::Frozen(file) if !file.name.is_empty() => Some(file.name.clone()),
-            _ => None,
-        });
-        files.collect()
+        let files = catalog.boards().flat_map(BoardState::files);
+        files.filter(|file| !file.name.is_empty()).map(|file| file.name.clone()).collect()
     };
     for name in files {
         let path = Path::new(frozen::DIR).join(name);

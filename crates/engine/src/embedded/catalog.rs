@@ -1,4 +1,4 @@
-//! Boards, seasons and keys in memory: everything but the standings' rows.
+//! All boards, seasons and keys in memory: everything but the standings' rows.
 //!
 //! The catalog changes by applying records and in no other way, live and in recovery alike.
 
@@ -9,13 +9,16 @@ use std::{
 
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
-use standings_core::{Board, BoardId, KeyName, Millis, Score, SeasonId, SeasonSpan};
+use standings_core::{Board, BoardId, KeyName, Millis, PlayerId, SeasonSpan};
 
+pub(crate) use super::board_state::{BoardState, Closed, Rows, Season};
 use super::{
+    freeze::FormerNames,
     live::{Live, record_of},
-    record::{BoardNo, FrozenFile, Record, SeasonNo},
+    record::{BoardNo, ErasureNo, FrozenFile, Record, SeasonNo, SnapshotNo},
+    snapshot::{Snapshot, Snapshots},
 };
-use crate::types::{BoardInfo, KeyHash, KeyInfo, Role, SeasonRef, SeasonState};
+use crate::types::{KeyHash, KeyInfo, Role};
 
 /// All there is.
 #[derive(Default)]
@@ -25,43 +28,24 @@ pub(crate) struct Catalog {
     keys: BTreeMap<KeyName, StoredKey>,
     by_hash: HashMap<KeyHash, KeyName>,
     next_board: BoardNo,
+    /// Players who were erased and of whom something may be left in files.
+    erased: HashMap<PlayerId, Erased>,
+    next_erasure: ErasureNo,
+    /// Whether log and checkpoint may name players of whom nothing else is left: until the next checkpoint.
+    pub(crate) traces: bool,
+    /// How many boards and seasons have gone.
+    gone: u64,
+    /// Boards that started anew, and with which season. Not with the board: few ever do.
+    restarted: BTreeMap<BoardNo, SeasonNo>,
+    /// What players were called when that was frozen which is still being written.
+    pub(crate) former_names: FormerNames,
 }
 
-/// A board and its seasons.
-pub(crate) struct BoardState {
-    pub(crate) no: BoardNo,
-    pub(crate) id: BoardId,
-    pub(crate) definition: Arc<Board>,
-    /// Oldest first, without gaps from the board's creation on; older ones may have been imported.
-    pub(crate) seasons: Vec<Season>,
-    pub(crate) next_season: SeasonNo,
-    /// Whether scores were ever set here: such players are in no history.
-    pub(crate) imported: bool,
-}
-
-/// One run of a board.
-#[derive(Clone)]
-pub(crate) struct Season {
-    pub(crate) no: SeasonNo,
-    pub(crate) span: SeasonSpan,
-    /// Set once it takes no more submissions.
-    pub(crate) closed: Option<Closed>,
-    pub(crate) rows: Rows,
-}
-
-/// What is fixed when a season closes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Closed {
-    pub(crate) goal: Option<Score>,
-}
-
-/// Where a season's entries are.
-#[derive(Clone)]
-pub(crate) enum Rows {
-    /// In memory: it takes submissions, or has just closed and is being written.
-    Live(Arc<RwLock<Live>>),
-    /// In an immutable file.
-    Frozen(Arc<FrozenFile>),
+/// When a player was erased.
+#[derive(Clone, Copy)]
+pub(crate) struct Erased {
+    pub(crate) number: ErasureNo,
+    pub(crate) at: Millis,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -78,91 +62,14 @@ pub(crate) struct Image {
     next_board: BoardNo,
     next_seasons: Vec<(BoardNo, SeasonNo)>,
     imported: Vec<BoardNo>,
-}
-
-impl Season {
-    pub(crate) fn state(&self, now: Millis) -> SeasonState {
-        match self.closed {
-            Some(_) => SeasonState::Closed,
-            None if now >= self.span.ends_at => SeasonState::Closing,
-            None => SeasonState::Open,
-        }
-    }
-
-    /// The goal that counts: a closed season keeps its own.
-    pub(crate) fn goal(&self, board: &Board) -> Option<Score> {
-        self.closed.map_or(board.goal(), |closed| closed.goal)
-    }
-
-    pub(crate) fn live(&self) -> Option<&Arc<RwLock<Live>>> {
-        match &self.rows {
-            Rows::Live(live) => Some(live),
-            Rows::Frozen(_) => None,
-        }
-    }
-}
-
-impl BoardState {
-    /// The board as it is shown.
-    pub(crate) fn info(&self, now: Millis) -> BoardInfo {
-        let season = &self.seasons[self.current(now)];
-        let players = match &season.rows {
-            Rows::Live(live) => live.read().index().len(),
-            Rows::Frozen(file) => file.players,
-        };
-        BoardInfo {
-            id: self.id.clone(),
-            definition: Arc::clone(&self.definition),
-            season: season.span.clone(),
-            players,
-        }
-    }
-
-    /// Where the season that contains an instant is in the list.
-    pub(crate) fn season_at(&self, instant: Millis) -> Option<usize> {
-        let after = self.seasons.partition_point(|season| season.span.starts_at <= instant);
-        let index = after.checked_sub(1)?;
-        (instant < self.seasons[index].span.ends_at).then_some(index)
-    }
-
-    /// The season that contains the present; were the clock before or after all of them, the nearest.
-    pub(crate) fn current(&self, now: Millis) -> usize {
-        let after = self.seasons.partition_point(|season| season.span.starts_at <= now);
-        after.saturating_sub(1)
-    }
-
-    pub(crate) fn resolve(&self, which: &SeasonRef, now: Millis) -> Option<&Season> {
-        match which {
-            SeasonRef::Current => self.seasons.get(self.current(now)),
-            SeasonRef::Previous => self.seasons.get(self.current(now).checked_sub(1)?),
-            SeasonRef::Id(id) => {
-                // Not yet begun is not yet there, though it is opened a minute ahead.
-                self.seasons
-                    .iter()
-                    .rfind(|season| season.span.id == *id && season.span.starts_at <= now)
-            }
-        }
-    }
-
-    pub(crate) fn season_by_id(&self, id: &SeasonId) -> Option<&Season> {
-        self.seasons.iter().rfind(|season| season.span.id == *id)
-    }
-
-    pub(crate) fn season(&self, no: SeasonNo) -> Option<&Season> {
-        self.seasons.iter().rfind(|season| season.no == no)
-    }
-
-    fn season_mut(&mut self, no: SeasonNo) -> Option<&mut Season> {
-        self.seasons.iter_mut().rfind(|season| season.no == no)
-    }
-
-    /// Whether any season has a score.
-    pub(crate) fn has_scores(&self) -> bool {
-        self.seasons.iter().any(|season| match &season.rows {
-            Rows::Live(live) => !live.read().index().is_empty(),
-            Rows::Frozen(file) => file.players > 0,
-        })
-    }
+    /// Of boards that have ever had snapshots.
+    snapshots: Vec<(BoardNo, SnapshotNo, Millis)>,
+    next_erasure: ErasureNo,
+    /// Of seasons that have closed and are not yet in a file: the moment, as former names and as erasures count it.
+    closed: Vec<(BoardNo, SeasonNo, u64, ErasureNo)>,
+    former_names: FormerNames,
+    restarted: BTreeMap<BoardNo, SeasonNo>,
+    gone: u64,
 }
 
 impl Catalog {
@@ -226,19 +133,75 @@ impl Catalog {
                     live.write().remove(player);
                 }
             }
+            Record::PlayerErased { player, erasure, at } => {
+                self.erase(player, Erased { number: *erasure, at: *at });
+            }
+            Record::ErasuresPurged { before } => {
+                self.erased.retain(|_, erased| erased.number >= *before);
+                self.note_erasures(*before);
+                self.traces = true;
+            }
+            Record::NameWas { player, name } => self.former_names.note(player, name.as_ref()),
             _ => self.define(record),
         }
+    }
+
+    /// Takes a player off every season that takes submissions. Closed ones keep the ranks of the others, and show the
+    /// player no more.
+    fn erase(&mut self, player: &PlayerId, erased: Erased) {
+        self.erased.insert(player.clone(), erased);
+        self.next_erasure = self.next_erasure.max(erased.number + 1);
+        for season in self.boards.values().flat_map(|board| &board.seasons) {
+            if let (None, Some(live)) = (season.closed, season.live())
+                && live.read().index().get(player).is_some()
+            {
+                live.write().remove(player);
+            }
+        }
+    }
+
+    /// Numbers of erasures up to here have been given. The ledger forgets those that are purged; this is how it knows.
+    fn note_erasures(&mut self, next: ErasureNo) {
+        self.next_erasure = self.next_erasure.max(next);
+    }
+
+    /// Whether a file is still that of a season or a snapshot. The number of the board is in its name.
+    pub(crate) fn uses(&self, file: &FrozenFile) -> bool {
+        let board = file.name.split('-').next().and_then(|no| no.parse().ok());
+        let board = board.and_then(|no| self.boards.get(&no));
+        board.is_some_and(|board| board.files().any(|used| used.name == file.name))
+    }
+
+    /// The erasures of which something may be left.
+    pub(crate) fn erased(&self) -> &HashMap<PlayerId, Erased> {
+        &self.erased
+    }
+
+    pub(crate) fn next_erasure(&self) -> ErasureNo {
+        self.next_erasure
+    }
+
+    /// The season with which a board last started anew: events before it count for nothing, and neither do their ids.
+    pub(crate) fn restarted(&self, board: BoardNo) -> SeasonNo {
+        self.restarted.get(&board).copied().unwrap_or_default()
+    }
+
+    /// How many boards and seasons have gone.
+    pub(crate) fn gone(&self) -> u64 {
+        self.gone
     }
 
     /// Applies what a record says of boards, seasons and keys.
     fn define(&mut self, record: &Record) {
         match record {
-            Record::BoardPut { board, id, definition, .. } => {
-                self.put_board(*board, id, definition);
+            Record::BoardPut { board, id, definition, at } => {
+                self.put_board(*board, id, definition, *at);
             }
             Record::BoardDeleted { board } => {
                 if let Some(gone) = self.boards.remove(board) {
                     self.by_id.remove(&gone.id);
+                    self.restarted.remove(board);
+                    self.gone += 1;
                 }
             }
             Record::SeasonOpened { board, season, id, starts_at, ends_at } => {
@@ -249,18 +212,27 @@ impl Catalog {
                 self.on_season(*board, *season, |season| season.span.ends_at = *ends_at);
             }
             Record::SeasonClosed { board, season, goal } => {
-                self.on_season(*board, *season, |season| {
-                    season.closed = Some(Closed { goal: *goal });
-                });
+                let (epoch, erasures) = (self.former_names.begin(), self.next_erasure);
+                let closed = Closed { goal: *goal, epoch, erasures };
+                self.on_season(*board, *season, |season| season.closed = Some(closed));
+            }
+            Record::SeasonExpired { board, season } => {
+                self.on_season(*board, *season, |season| season.expired = true);
             }
             Record::SeasonFrozen { board, season, file } => {
+                self.note_erasures(file.erasures);
                 self.on_season(*board, *season, |season| {
                     season.rows = Rows::Frozen(Arc::new(file.clone()));
                 });
             }
             Record::SeasonDropped { board, season } => {
                 if let Some(board) = self.boards.get_mut(board) {
+                    if board.season(*season).is_some_and(|season| !season.expired) {
+                        let since = self.restarted.entry(board.no).or_default();
+                        *since = (*since).max(*season + 1);
+                    }
                     board.seasons.retain(|kept| kept.no != *season);
+                    self.gone += 1;
                 }
             }
             Record::KeyPut { name, role, hash, at } => {
@@ -270,26 +242,63 @@ impl Catalog {
                 self.by_hash.insert(*hash, name.clone());
             }
             Record::KeyDeleted { name } => self.delete_key(name),
+            Record::SnapshotTaken(taken) => self.take_snapshot(taken),
+            Record::SnapshotFrozen { board, snapshot, file } => {
+                self.note_erasures(file.erasures);
+                self.freeze_snapshot(*board, *snapshot, file);
+            }
+            Record::SnapshotImported { taken, file } => {
+                self.note_erasures(file.erasures);
+                self.import_snapshot(taken, file);
+            }
+            Record::SnapshotDropped { board, date } => {
+                if let Some(board) = self.boards.get_mut(board) {
+                    board.drop_snapshot(*date);
+                }
+            }
             Record::Event(_)
             | Record::Scores { .. }
             | Record::EntryRemoved { .. }
-            | Record::PlayerPut { .. } => {}
+            | Record::PlayerPut { .. }
+            | Record::FriendsPut { .. }
+            | Record::NameWas { .. }
+            | Record::PlayerErased { .. }
+            | Record::ErasuresPurged { .. } => {}
         }
     }
 
-    fn put_board(&mut self, no: BoardNo, id: &BoardId, definition: &str) {
+    pub(crate) fn board_mut(&mut self, no: BoardNo) -> Option<&mut BoardState> {
+        self.boards.get_mut(&no)
+    }
+
+    fn put_board(&mut self, no: BoardNo, id: &BoardId, definition: &str, at: Millis) {
         let definition = Arc::new(
             Board::from_json(definition).expect("a definition was valid when it was logged"),
         );
         self.next_board = self.next_board.max(no + 1);
         self.by_id.insert(id.clone(), no);
         if let Some(board) = self.boards.get_mut(&no) {
+            let due = |board: &Board| board.snapshot_due(at);
+            if due(&board.definition) != due(&definition) {
+                // Another time of day counts from now on, not for the days before.
+                board.snapshots.taken_through(at);
+            }
             board.definition = definition;
             return;
         }
-        let (id, seasons) = (id.clone(), Vec::new());
-        let imported = false;
-        let board = BoardState { no, id, definition, seasons, next_season: 0, imported };
+        let mut snapshots = Snapshots::default();
+        if definition.snapshots().is_some() {
+            snapshots.taken_through(at);
+        }
+        let board = BoardState {
+            no,
+            id: id.clone(),
+            definition,
+            seasons: Vec::new(),
+            next_season: 0,
+            snapshots,
+            imported: false,
+        };
         self.boards.insert(no, board);
     }
 
@@ -304,7 +313,7 @@ impl Catalog {
         let rows = Rows::Live(Arc::default());
         // One at a time: most boards are idle, and there may be a hundred thousand.
         board.seasons.reserve_exact(1);
-        board.seasons.insert(place, Season { no, span, closed: None, rows });
+        board.seasons.insert(place, Season { no, span, closed: None, expired: false, rows });
     }
 
     pub(crate) fn for_each_season(&mut self, mut change: impl FnMut(BoardNo, &mut Season)) {
@@ -337,7 +346,37 @@ impl Catalog {
             next_board: self.next_board,
             next_seasons: self.boards.values().map(|b| (b.no, b.next_season)).collect(),
             imported: self.boards.values().filter(|b| b.imported).map(|b| b.no).collect(),
+            snapshots: self
+                .boards
+                .values()
+                .filter(|b| !b.snapshots.is_none())
+                .map(|b| (b.no, b.snapshots.next(), b.snapshots.through()))
+                .collect(),
+            next_erasure: self.next_erasure,
+            closed: self.closing(),
+            former_names: self.former_names.clone(),
+            restarted: self.restarted.clone(),
+            gone: self.gone,
         }
+    }
+
+    /// Seasons that have closed and are not yet in a file.
+    fn closing(&self) -> Vec<(BoardNo, SeasonNo, u64, ErasureNo)> {
+        let seasons = self.boards.values().flat_map(|b| b.seasons.iter().map(|s| (b.no, s)));
+        let waiting = seasons.filter(|(_, season)| season.live().is_some());
+        let moment = |season: &Season| season.closed.map(|closed| (closed.epoch, closed.erasures));
+        waiting
+            .filter_map(|(no, s)| moment(s).map(|(epoch, erasures)| (no, s.no, epoch, erasures)))
+            .collect()
+    }
+
+    /// Erasures before this number are the concern of nothing that is yet to be written: who was erased later may be in
+    /// it, and must be known until it is.
+    pub(crate) fn settled_erasures(&self) -> ErasureNo {
+        let closing = self.closing().into_iter().map(|(.., erasures)| erasures);
+        let snapshots = self.boards.values().flat_map(|board| board.snapshots.list());
+        let taken = snapshots.filter_map(Snapshot::pending_erasures);
+        closing.chain(taken).fold(self.next_erasure, ErasureNo::min)
     }
 
     pub(crate) fn from_image(image: &Image) -> Self {
@@ -354,6 +393,22 @@ impl Catalog {
                 board.next_season = board.next_season.max(*next);
             }
         }
+        for (board, next, through) in &image.snapshots {
+            if let Some(board) = catalog.boards.get_mut(board) {
+                board.snapshots.restore(*next, *through);
+            }
+        }
+        catalog.next_erasure = catalog.next_erasure.max(image.next_erasure);
+        for (board, season, epoch, erasures) in &image.closed {
+            catalog.on_season(*board, *season, |season| {
+                if let Some(closed) = &mut season.closed {
+                    (closed.epoch, closed.erasures) = (*epoch, *erasures);
+                }
+            });
+        }
+        catalog.former_names = image.former_names.clone();
+        catalog.restarted.clone_from(&image.restarted);
+        catalog.gone = image.gone;
         catalog
     }
 
@@ -378,14 +433,22 @@ impl Catalog {
                 let (board, no) = (board.no, season.no);
                 let SeasonSpan { id, starts_at, ends_at } = season.span.clone();
                 records.push(Record::SeasonOpened { board, season: no, id, starts_at, ends_at });
-                if let Some(Closed { goal }) = season.closed {
+                if let Some(Closed { goal, .. }) = season.closed {
                     records.push(Record::SeasonClosed { board, season: no, goal });
                 }
                 if let Rows::Frozen(file) = &season.rows {
                     let file = FrozenFile::clone(file);
                     records.push(Record::SeasonFrozen { board, season: no, file });
                 }
+                if season.expired {
+                    records.push(Record::SeasonExpired { board, season: no });
+                }
             }
+            records.extend(board.snapshots.list().iter().filter_map(Snapshot::to_record));
+        }
+        for (player, Erased { number, at }) in &self.erased {
+            let (player, erasure, at) = (player.clone(), *number, *at);
+            records.push(Record::PlayerErased { player, erasure, at });
         }
         for (name, key) in &self.keys {
             records.push(Record::KeyPut {

@@ -1,17 +1,13 @@
 //! Checkpoints: catalog and live standings as they were at one position of the log.
 //!
 //! A checkpoint is written in the background while writes go on. When it begins, the sequencer notes the position and
-//! tells every live standing to keep what entries were ([`Live::begin_view`]). The writer then scans each standing piece by
-//! piece under a short read lock. What changed meanwhile is scanned in a state that does not count; the kept entries
-//! follow the rows, and whoever loads the file disregards those players' rows and takes the kept ones. The result is exact
-//! for the position, whatever went on during the scan.
+//! tells every live standing to keep what entries were ([`Live::begin_view`]). The writer then reads each standing as it was,
+//! piece by piece under a short read lock, whatever goes on meanwhile.
 //!
 //! ```text
 //! header     magic, version u16, position u64, crc
 //! for each standing that has rows
 //!   rows     blocks (see `rows`), in order
-//!   undo     blocks, likewise, of entries that changed during the scan
-//!   absent   postcard list of players who had no entry
 //! directory  postcard: catalog image, and where each standing lies
 //! trailer    offset u64, length u32 and crc of the directory
 //! ```
@@ -19,22 +15,18 @@
 //! It shows under its name only when it is whole. Older ones are removed after that, and the log may then drop what lies
 //! before the position, as far as the history has it too.
 
-use std::{
-    collections::{HashMap, HashSet},
-    io,
-    sync::Arc,
-};
+use std::{io, sync::Arc};
 
 use compact_str::CompactString;
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
-use standings_core::{PlayerId, RankIndex, Record};
+use standings_core::RankIndex;
 
 use super::{
     catalog::{Catalog, Image, Rows},
     disk::{Disk, DiskFile},
     files::{NewFile, Writer},
-    live::Live,
+    live::{Live, ViewCursor, ViewId},
     record::{BoardNo, SeasonNo},
     rows::{RowReader, RowWriter, invalid},
 };
@@ -42,7 +34,7 @@ use super::{
 pub(crate) const DIR: &str = "checkpoint";
 const ENDING: &str = ".ckpt";
 const MAGIC: &[u8; 8] = b"STDGCKPT";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const HEADER: usize = 8 + 2 + 8 + 4;
 const TRAILER: usize = 8 + 4 + 4;
 /// Rows scanned under one read lock: some hundred microseconds.
@@ -53,7 +45,7 @@ pub(crate) struct View {
     /// All records before this number are in it.
     pub(crate) position: u64,
     image: Image,
-    standings: Vec<(BoardNo, SeasonNo, Arc<RwLock<Live>>)>,
+    standings: Vec<(BoardNo, SeasonNo, Arc<RwLock<Live>>, ViewId)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -68,11 +60,7 @@ struct Place {
     season: SeasonNo,
     rows: u64,
     rows_at: u64,
-    undo_at: u64,
-    absent_at: u64,
     end: u64,
-    /// The checksum of the list of absent players; the blocks of rows have their own.
-    absent_crc: u32,
 }
 
 impl View {
@@ -82,27 +70,25 @@ impl View {
         for board in catalog.boards() {
             for season in &board.seasons {
                 if let Rows::Live(live) = &season.rows {
-                    live.write().begin_view();
-                    standings.push((board.no, season.no, Arc::clone(live)));
+                    let view = live.write().begin_view();
+                    standings.push((board.no, season.no, Arc::clone(live), view));
                 }
             }
         }
         Self { position, image: catalog.image(), standings }
     }
 
-    /// Gives up: standings stop keeping what entries were.
-    pub(crate) fn abandon(&self) {
-        for (_, _, live) in &self.standings {
-            live.write().end_view();
+    /// Standings stop keeping what entries were.
+    pub(crate) fn end(&self) {
+        for (_, _, live, view) in &self.standings {
+            live.write().end_view(*view);
         }
     }
 
     /// Writes the checkpoint and removes older ones. Returns its size.
     pub(crate) fn write(self, disk: &Arc<dyn Disk>) -> io::Result<u64> {
         let written = self.write_rows(disk);
-        if written.is_err() {
-            self.abandon();
-        }
+        self.end();
         let (bytes, file) = written?;
         file.commit()?;
         remove_others(disk.as_ref(), self.position)?;
@@ -120,8 +106,8 @@ impl View {
         let mut out = file.writer(0);
         out.write(&header)?;
         let mut places = Vec::new();
-        for (board, season, live) in &self.standings {
-            places.extend(write_standing(&mut out, *board, *season, live)?);
+        for (board, season, live, view) in &self.standings {
+            places.extend(write_standing(&mut out, *board, *season, live, *view)?);
         }
         let directory = DirectoryRef { image: &self.image, standings: &places };
         let directory = postcard::to_stdvec(&directory).map_err(|e| invalid(e.to_string()))?;
@@ -149,42 +135,22 @@ fn write_standing(
     board: BoardNo,
     season: SeasonNo,
     live: &RwLock<Live>,
+    view: ViewId,
 ) -> io::Result<Option<Place>> {
     let rows_at = out.offset();
     let mut writer = RowWriter::new();
-    let mut last = None;
-    loop {
+    let mut cursor = ViewCursor::default();
+    while !cursor.done {
         // Copied under the lock, written after it: the disk may make us wait, readers and writers must not.
-        let rows = live.read().rows_after(last.as_ref(), SCAN_ROWS);
+        let rows = live.read().view_rows(view, &mut cursor, SCAN_ROWS);
         for (player, record) in &rows {
             writer.push(out, player, *record)?;
         }
-        match rows.into_iter().next_back() {
-            Some(row) => last = Some(row),
-            None => break,
-        }
     }
     writer.flush(out)?;
-    let undo = live.write().end_view();
-    let undo_at = out.offset();
-    let mut absent = Vec::new();
-    let mut kept = RowWriter::new();
-    for (player, record) in &undo {
-        match record {
-            Some(record) => kept.push(out, player, *record)?,
-            None => absent.push(player),
-        }
-    }
-    kept.flush(out)?;
-    let absent_at = out.offset();
-    let absent = postcard::to_stdvec(&absent).map_err(|e| invalid(e.to_string()))?;
-    out.write(&absent)?;
-    if writer.rows == 0 && undo.is_empty() {
-        return Ok(None);
-    }
-    let absent_crc = crc32fast::hash(&absent);
+    live.write().end_view(view);
     let (rows, end) = (writer.rows, out.offset());
-    Ok(Some(Place { board, season, rows, rows_at, undo_at, absent_at, end, absent_crc }))
+    Ok((rows > 0).then_some(Place { board, season, rows, rows_at, end }))
 }
 
 /// A checkpoint that was read.
@@ -267,46 +233,20 @@ fn read_directory(file: &dyn DiskFile, size: u64) -> io::Result<Directory> {
 }
 
 fn load_standing(file: &dyn DiskFile, place: &Place) -> io::Result<RankIndex> {
-    let mut absent = vec![0; usize::try_from(place.end - place.absent_at).unwrap_or(0)];
-    file.read_at(&mut absent, place.absent_at)?;
-    if crc32fast::hash(&absent) != place.absent_crc {
-        return Err(invalid("the list of absent players does not match its checksum"));
-    }
-    let absent: HashSet<PlayerId> =
-        postcard::from_bytes(&absent).map_err(|error| invalid(error.to_string()))?;
-    let mut kept = HashMap::new();
-    let mut reader = RowReader::new(file, place.undo_at, place.absent_at);
-    while let Some((player, record)) = reader.next()? {
-        kept.insert(CompactString::from(player), record);
-    }
-    let changed = |player: &str| absent.contains(player) || kept.contains_key(player);
-    let mut reader = RowReader::new(file, place.rows_at, place.undo_at);
+    let mut reader = RowReader::new(file, place.rows_at, place.end);
     let mut failed = Ok(());
-    let rows = std::iter::from_fn(|| {
-        loop {
-            match reader.next() {
-                Ok(Some((player, _))) if !kept_is_empty(&absent, &kept) && changed(player) => {}
-                Ok(Some((player, record))) => return Some((CompactString::from(player), record)),
-                Ok(None) => return None,
-                Err(error) => {
-                    failed = Err(error);
-                    return None;
-                }
-            }
+    let rows = std::iter::from_fn(|| match reader.next() {
+        Ok(row) => row.map(|(player, record)| (CompactString::from(player), record)),
+        Err(error) => {
+            failed = Err(error);
+            None
         }
     });
     let expected = usize::try_from(place.rows).unwrap_or(0);
-    let mut index = RankIndex::from_sorted(rows, expected)
+    let index = RankIndex::from_sorted(rows, expected)
         .map_err(|error| invalid(format!("rows are not in order: {error}")))?;
     failed?;
-    for (player, record) in kept {
-        index.upsert(&player, record);
-    }
     Ok(index)
-}
-
-fn kept_is_empty(absent: &HashSet<PlayerId>, kept: &HashMap<CompactString, Record>) -> bool {
-    absent.is_empty() && kept.is_empty()
 }
 
 fn name(position: u64) -> String {

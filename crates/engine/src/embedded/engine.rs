@@ -2,7 +2,6 @@
 //! standings.
 
 use std::{
-    collections::HashMap,
     path::Path,
     sync::{Arc, atomic::Ordering},
     time::Duration,
@@ -11,25 +10,28 @@ use std::{
 use async_trait::async_trait;
 use prometheus_client::registry::Registry;
 use standings_core::{
-    Board, BoardId, KeyName, PlayerId, Profile, Score, SeasonId,
+    Board, BoardId, KeyName, LocalDate, PlayerId, Profile, Score, SeasonId,
     rule::{Rejection, Submission},
 };
 use tokio::sync::oneshot;
 
 use super::{
     Embedded, QUEUE_SUBMISSIONS, Shared,
-    import::Import,
+    import::{Import, Target},
     keeper::Job,
     out_of_order,
+    record::Record,
     sequencer::{self, Command, changes::Removal},
 };
 use crate::{
-    Engine, SeasonImport,
+    Engine, StandingImport,
     error::{EngineError, Result},
     types::{
-        BackupInfo, BoardInfo, Distribution, KeyHash, KeyInfo, NameQuery, NamedPlayer, Page,
-        PageQuery, PlayerEntry, PlayerInfo, Put, Receipt, Role, ScorePlace, ScoreRow, SeasonRef,
-        SeasonsPage, SeasonsQuery, Selected,
+        AmongFriends, BackupInfo, BoardInfo, Distribution, EventsPage, EventsQuery, KeyHash,
+        KeyInfo, NameQuery, NamedPlayer, Page, PageQuery, PlayerEntry, PlayerInfo, PlayerSeasons,
+        PlayerSeasonsQuery, PlayerSnapshotsPage, PlayerSnapshotsQuery, Put, Receipt, Role,
+        ScorePlace, ScoreRow, SeasonRef, SeasonsPage, SeasonsQuery, Selected, SnapshotInfo,
+        SnapshotsPage, SnapshotsQuery, StandingRef,
     },
 };
 
@@ -122,74 +124,87 @@ impl Engine for Embedded {
         &self,
         board: &BoardId,
         season: &SeasonId,
-    ) -> Result<Box<dyn SeasonImport>> {
-        let (id, wanted) = (board.clone(), season.clone());
-        let place = move |s: &mut sequencer::Sequencer| {
-            let (_, _, span, _) = s.place_import(&id, &wanted)?;
-            Ok(span)
+    ) -> Result<Box<dyn StandingImport>> {
+        self.import(board, Target::Season(season.clone())).await
+    }
+
+    async fn snapshots(&self, board: &BoardId, query: &SnapshotsQuery) -> Result<SnapshotsPage> {
+        let (board, query) = (board.clone(), query.clone());
+        self.read_disk(move |shared| shared.snapshots(&board, &query)).await
+    }
+
+    async fn take_snapshot(&self, board: &BoardId) -> Result<SnapshotInfo> {
+        let (board, (reply, taken)) = (board.clone(), oneshot::channel());
+        let take = move |s: &mut sequencer::Sequencer| {
+            s.take_snapshot(&board, reply);
+            Ok(())
         };
-        let span = self.shared.queue.change(place).await?;
-        let definition = self.board(board).await?.definition;
-        Ok(Box::new(Import {
-            jobs: self.jobs.clone(),
-            board: board.clone(),
-            definition,
-            season: season.clone(),
-            ends_at: span.ends_at,
-            rows: Box::default(),
-            names: HashMap::new(),
-            count: 0,
-            bad_row: None,
-        }))
+        self.shared.queue.change(take).await?;
+        answer(taken).await
+    }
+
+    async fn import_snapshot(
+        &self,
+        board: &BoardId,
+        date: LocalDate,
+    ) -> Result<Box<dyn StandingImport>> {
+        self.import(board, Target::Snapshot(date)).await
     }
 
     async fn page(&self, board: &BoardId, query: &PageQuery) -> Result<Page> {
         let (id, query) = (board.clone(), query.clone());
-        self.read(board, &query.season.clone(), move |shared| shared.page(&id, &query)).await
+        self.read(board, &query.standing.clone(), move |shared| shared.page(&id, &query)).await
     }
 
     async fn rows_of(
         &self,
         board: &BoardId,
-        season: &SeasonRef,
+        standing: &StandingRef,
         players: &[PlayerId],
     ) -> Result<Selected> {
-        let (id, which, players) = (board.clone(), season.clone(), players.to_vec());
-        self.read(board, season, move |shared| shared.rows_of(&id, &which, &players)).await
+        let (id, which, players) = (board.clone(), standing.clone(), players.to_vec());
+        self.read(board, standing, move |shared| shared.rows_of(&id, &which, &players)).await
     }
 
     async fn entry(
         &self,
         board: &BoardId,
-        season: &SeasonRef,
+        standing: &StandingRef,
         player: &PlayerId,
         around: Option<usize>,
     ) -> Result<PlayerEntry> {
-        let (id, which, player) = (board.clone(), season.clone(), player.clone());
-        self.read(board, season, move |shared| shared.entry(&id, &which, &player, around)).await
+        let (id, which, player) = (board.clone(), standing.clone(), player.clone());
+        self.read(board, standing, move |shared| shared.entry(&id, &which, &player, around)).await
+    }
+
+    async fn among_friends(
+        &self,
+        board: &BoardId,
+        standing: &StandingRef,
+        player: &PlayerId,
+    ) -> Result<AmongFriends> {
+        let (board, standing, player) = (board.clone(), standing.clone(), player.clone());
+        self.read_disk(move |shared| shared.among_friends(&board, &standing, &player)).await
     }
 
     async fn place_of(
         &self,
         board: &BoardId,
-        season: &SeasonRef,
+        standing: &StandingRef,
         score: Score,
         around: usize,
     ) -> Result<ScorePlace> {
-        let (id, which) = (board.clone(), season.clone());
-        self.read(board, season, move |shared| shared.place_of(&id, &which, score, around)).await
+        let (id, which) = (board.clone(), standing.clone());
+        self.read(board, standing, move |shared| shared.place_of(&id, &which, score, around)).await
     }
 
-    async fn distribution(&self, board: &BoardId, season: &SeasonRef) -> Result<Distribution> {
-        let (id, which) = (board.clone(), season.clone());
-        self.read(board, season, move |shared| shared.distribution(&id, &which)).await
+    async fn distribution(&self, board: &BoardId, standing: &StandingRef) -> Result<Distribution> {
+        let (id, which) = (board.clone(), standing.clone());
+        self.read(board, standing, move |shared| shared.distribution(&id, &which)).await
     }
 
     async fn put_player(&self, player: &PlayerId, profile: Profile) -> Result<()> {
-        self.refuse_if_overloaded(1)?;
-        let (reply, done) = oneshot::channel();
-        self.shared.queue.send(Command::Profile { player: player.clone(), profile, reply })?;
-        answer(done).await
+        self.put(Record::PlayerPut { player: player.clone(), profile }).await
     }
 
     async fn player(&self, player: &PlayerId, boards: usize) -> Result<PlayerInfo> {
@@ -203,6 +218,47 @@ impl Engine for Embedded {
             shared.read_history(|history| history.players_by_name(&query, limit))
         })
         .await
+    }
+
+    async fn erase_player(&self, player: &PlayerId) -> Result<()> {
+        let player = player.clone();
+        self.shared.queue.change(move |s| s.erase_player(player)).await
+    }
+
+    async fn put_friends(&self, player: &PlayerId, friends: Vec<PlayerId>) -> Result<()> {
+        self.put(Record::FriendsPut { player: player.clone(), friends }).await
+    }
+
+    async fn friends(&self, player: &PlayerId) -> Result<Vec<PlayerId>> {
+        let player = player.clone();
+        let friends = move |shared: &Shared| {
+            shared.read_history(|history| history.friends(&player)).map(|friends| friends.to_vec())
+        };
+        self.read_disk(friends).await
+    }
+
+    async fn player_events(&self, player: &PlayerId, query: &EventsQuery) -> Result<EventsPage> {
+        let (player, query) = (player.clone(), query.clone());
+        self.read_disk(move |shared| shared.player_events(&player, &query)).await
+    }
+
+    async fn player_seasons(
+        &self,
+        player: &PlayerId,
+        board: &BoardId,
+        query: &PlayerSeasonsQuery,
+    ) -> Result<PlayerSeasons> {
+        let (player, board, query) = (player.clone(), board.clone(), query.clone());
+        self.read_disk(move |shared| shared.player_seasons(&player, &board, &query)).await
+    }
+
+    async fn player_snapshots(
+        &self,
+        player: &PlayerId,
+        query: &PlayerSnapshotsQuery,
+    ) -> Result<PlayerSnapshotsPage> {
+        let (player, query) = (player.clone(), query.clone());
+        self.read_disk(move |shared| shared.player_snapshots(&player, &query)).await
     }
 
     async fn keys(&self) -> Result<Vec<KeyInfo>> {
@@ -265,6 +321,23 @@ impl Engine for Embedded {
     }
 }
 
+impl Embedded {
+    /// Replaces what is known of a player.
+    async fn put(&self, record: Record) -> Result<()> {
+        self.refuse_if_overloaded(1)?;
+        let (reply, done) = oneshot::channel();
+        self.shared.queue.send(Command::Player { record, reply })?;
+        answer(done).await
+    }
+
+    async fn import(&self, board: &BoardId, target: Target) -> Result<Box<dyn StandingImport>> {
+        let (id, wanted) = (board.clone(), target.clone());
+        let at = self.shared.queue.change(move |s| s.import_time(&id, &wanted)).await?;
+        let definition = self.board(board).await?.definition;
+        Ok(Box::new(Import::new(self.jobs.clone(), board.clone(), definition, target, at)))
+    }
+}
+
 /// Adds the rank to duplicates of events whose season has been frozen since: it is in the file.
 fn complete(
     shared: &Shared,
@@ -273,7 +346,7 @@ fn complete(
 ) -> Vec<Result<Receipt, Rejection>> {
     for receipt in receipts.iter_mut().flatten().filter(|r| r.duplicate && r.rank.is_none()) {
         let season = SeasonRef::Id(receipt.season.clone());
-        let entry = shared.entry(board, &season, &receipt.player, None);
+        let entry = shared.entry(board, &season.into(), &receipt.player, None);
         receipt.rank = entry.ok().map(|entry| entry.row.rank);
     }
     receipts

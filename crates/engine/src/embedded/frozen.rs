@@ -1,17 +1,19 @@
-//! Frozen standings: closed seasons as immutable files that cost no memory.
+//! Frozen standings: closed seasons and snapshots as immutable files that cost no memory.
 //!
 //! ```text
 //! header   magic, version u16, rows u64, slots u64, text bytes u64, checksums of the three parts, crc
 //! rows     32 bytes each in rank order: folded score i64, at i64, updated i64, text offset u64
 //! slots    u32 each: a hash table from player to row + 1, 0 where empty, linear probing
-//! text     for each row: id length u8, name length u16, id, name
+//! text     for each row: id length u8, flags u8, name length u16, streak u32 (flag 1), official rank u32 (flag 2), id, name
 //! ```
+//!
+//! A row without an id is of a player who was erased: the others keep their ranks.
 //!
 //! All numbers are little endian. A position is an address, a player is one or two probes, a score is a binary search. The
 //! operating system's cache of pages is the only cache. A file is written whole under a name that was never used before and
 //! shows only when a record in the log names it; changing one means writing another.
 
-use std::{io, ops::ControlFlow, sync::Arc};
+use std::{collections::BTreeMap, io, ops::ControlFlow, sync::Arc};
 
 use standings_core::{Found, Millis, Name, Position, Record, Score, SortKey, standing::Standing};
 
@@ -21,13 +23,16 @@ use super::{
     record::{BoardNo, FrozenFile, SeasonNo},
     rows::invalid,
 };
+use crate::types::StreakCount;
 
 pub(crate) const DIR: &str = "frozen";
 const MAGIC: &[u8; 8] = b"STDGFRZN";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const HEADER: usize = 8 + 2 + 3 * 8 + 3 * 4 + 4;
 const ROW: usize = 32;
-const TEXT_HEADER: usize = 3;
+const TEXT_HEADER: usize = 4;
+const HAS_STREAK: u8 = 1;
+const HAS_OFFICIAL: u8 = 2;
 /// Rows read at once when scanning.
 const SCAN_ROWS: u64 = 256;
 /// Files kept open: whoever looks at last week's ranking looks at the same few.
@@ -42,6 +47,23 @@ pub(crate) struct FrozenWriter<'a> {
     expected: u64,
     text_at: u64,
     total: i128,
+    holes: Vec<u64>,
+    streaks: BTreeMap<u32, u64>,
+    official: bool,
+}
+
+/// A row of a frozen standing.
+#[derive(Clone, Copy)]
+pub(crate) struct FrozenRow<'a> {
+    /// Who; empty for a player who was erased.
+    pub(crate) player: &'a str,
+    /// The name of that time.
+    pub(crate) name: Option<&'a str>,
+    pub(crate) record: Record,
+    /// Consecutive seasons with success up to this one.
+    pub(crate) streak: u32,
+    /// The rank that someone else gave.
+    pub(crate) official_rank: Option<u32>,
 }
 
 /// Writes a frozen standing of exactly `players` rows, which `fill` pushes in order. Returns what the record in the log
@@ -53,7 +75,7 @@ pub(crate) fn write(
     fill: impl FnOnce(&mut FrozenWriter<'_>) -> io::Result<()>,
 ) -> io::Result<FrozenFile> {
     if players == 0 {
-        return Ok(FrozenFile::empty());
+        return Ok(FrozenFile::default());
     }
     disk.create_dir(DIR)?;
     // Two thirds full at most: a probe or two finds a player.
@@ -71,12 +93,15 @@ pub(crate) fn write(
         expected: players,
         text_at,
         total: 0,
+        holes: Vec::new(),
+        streaks: BTreeMap::new(),
+        official: false,
     };
     fill(&mut writer)?;
     if u64::from(writer.count) != players {
         return Err(invalid(format!("{} rows came where {players} were announced", writer.count)));
     }
-    let FrozenWriter { rows, text, slots: table, total, .. } = writer;
+    let FrozenWriter { rows, text, slots: table, total, holes, streaks, official, .. } = writer;
     let text_bytes = text.offset() - text_at;
     let mut out = new.writer(slots_at);
     for slot in &table {
@@ -96,47 +121,63 @@ pub(crate) fn write(
     out.write(&header)?;
     out.finish()?;
     new.commit()?;
-    Ok(FrozenFile { name, players, total, imported: false })
+    let streaks = streaks.into_iter().map(|(length, players)| StreakCount { length, players });
+    let streaks = streaks.collect();
+    let players = players - holes.len() as u64;
+    Ok(FrozenFile { name, players, total, holes, official, streaks, ..FrozenFile::default() })
 }
 
 impl FrozenWriter<'_> {
     /// Adds the next row in order.
-    pub(crate) fn push(
-        &mut self,
-        player: &str,
-        name: Option<&str>,
-        record: Record,
-    ) -> io::Result<()> {
+    pub(crate) fn push(&mut self, row: FrozenRow<'_>) -> io::Result<()> {
         if u64::from(self.count) == self.expected {
             return Err(invalid("more rows came than were announced"));
         }
+        self.count += 1;
+        if row.player.is_empty() {
+            self.holes.push(u64::from(self.count) - 1);
+        } else {
+            self.place(row.player);
+            self.total += i128::from(row.record.key.folded);
+        }
+        let offset = self.text.offset() - self.text_at;
+        let Record { key, updated_at } = row.record;
+        for number in [key.folded, key.at.0, updated_at.0, offset.cast_signed()] {
+            self.rows.write(&number.to_le_bytes())?;
+        }
+        self.write_text(row)?;
+        if row.streak > 0 {
+            *self.streaks.entry(row.streak).or_default() += 1;
+        }
+        self.official |= row.official_rank.is_some();
+        Ok(())
+    }
+
+    /// Enters the row that has just been counted into the table of players.
+    #[expect(clippy::cast_possible_truncation, reason = "a slot is below the length of a vector")]
+    fn place(&mut self, player: &str) {
         let slots = self.slots.len() as u64;
         let mut slot = hash(player) % slots;
-        // The slot is below the length of a vector.
-        #[expect(clippy::cast_possible_truncation, reason = "see above")]
         while self.slots[slot as usize] != 0 {
             slot = (slot + 1) % slots;
         }
-        self.count += 1;
-        #[expect(clippy::cast_possible_truncation, reason = "see above")]
-        {
-            self.slots[slot as usize] = self.count;
-        }
-        let offset = self.text.offset() - self.text_at;
-        for number in
-            [record.key.folded, record.key.at.0, record.updated_at.0, offset.cast_signed()]
-        {
-            self.rows.write(&number.to_le_bytes())?;
-        }
-        let name = name.unwrap_or("");
-        let id_bytes = u8::try_from(player.len()).map_err(|_| invalid("an id is too long"))?;
+        self.slots[slot as usize] = self.count;
+    }
+
+    fn write_text(&mut self, row: FrozenRow<'_>) -> io::Result<()> {
+        let name = row.name.unwrap_or("");
+        let id_bytes = u8::try_from(row.player.len()).map_err(|_| invalid("an id is too long"))?;
         let name_bytes = u16::try_from(name.len()).map_err(|_| invalid("a name is too long"))?;
-        self.text.write(&[id_bytes])?;
+        let streak = (row.streak > 0).then_some((HAS_STREAK, row.streak));
+        let official = row.official_rank.map(|rank| (HAS_OFFICIAL, rank));
+        let flags = [streak, official].iter().flatten().fold(0, |flags, (flag, _)| flags | flag);
+        self.text.write(&[id_bytes, flags])?;
         self.text.write(&name_bytes.to_le_bytes())?;
-        self.text.write(player.as_bytes())?;
-        self.text.write(name.as_bytes())?;
-        self.total += i128::from(record.key.folded);
-        Ok(())
+        for (_, number) in [streak, official].into_iter().flatten() {
+            self.text.write(&number.to_le_bytes())?;
+        }
+        self.text.write(row.player.as_bytes())?;
+        self.text.write(name.as_bytes())
     }
 }
 
@@ -169,9 +210,32 @@ struct RawRow {
     text: u64,
 }
 
+/// What a row says beside its record.
+pub(crate) struct Text {
+    /// Who; empty for a player who was erased.
+    pub(crate) player: String,
+    /// The name of that time.
+    pub(crate) name: Option<Name>,
+    pub(crate) streak: u32,
+    pub(crate) official_rank: Option<u32>,
+}
+
+impl Text {
+    /// The row as it is written.
+    pub(crate) fn row(&self, record: Record) -> FrozenRow<'_> {
+        FrozenRow {
+            player: &self.player,
+            name: self.name.as_deref(),
+            record,
+            streak: self.streak,
+            official_rank: self.official_rank,
+        }
+    }
+}
+
 impl Frozen {
     pub(crate) fn open(disk: &dyn Disk, frozen: &FrozenFile) -> io::Result<Self> {
-        let FrozenFile { name, players, total, .. } = frozen;
+        let (FrozenFile { name, total, .. }, players) = (frozen, frozen.rows());
         if name.is_empty() {
             let (file, checksums) = (None, [0; 3]);
             return Ok(Self { file, players: 0, total: 0, slots: 0, text_bytes: 0, checksums });
@@ -192,12 +256,12 @@ impl Frozen {
         let crc = |i: usize| {
             u32::from_le_bytes(*body[34 + 4 * i..].first_chunk().expect("three checksums"))
         };
-        if number(0) != *players {
+        if number(0) != players {
             return Err(in_file(invalid("it does not have the rows that the ledger says")));
         }
         Ok(Self {
             file: Some(file),
-            players: *players,
+            players,
             total: *total,
             slots: number(1),
             text_bytes: number(2),
@@ -234,8 +298,8 @@ impl Frozen {
         parse_row(&bytes)
     }
 
-    /// The id and the name of a row.
-    fn text(&self, offset: u64) -> io::Result<(String, Option<Name>)> {
+    /// The text of a row.
+    fn text(&self, offset: u64) -> io::Result<Text> {
         // Most texts are short: one read takes header and text.
         let mut bytes = [0; 128];
         let rest = self.text_bytes.checked_sub(offset).filter(|rest| *rest >= TEXT_HEADER as u64);
@@ -243,32 +307,111 @@ impl Frozen {
         let length = usize::try_from(rest).unwrap_or(128).min(128);
         let start = self.parts()[2] + offset;
         self.file()?.read_at(&mut bytes[..length], start)?;
-        let (id, name) =
-            (usize::from(bytes[0]), usize::from(u16::from_le_bytes([bytes[1], bytes[2]])));
+        let (id, flags) = (usize::from(bytes[0]), bytes[1]);
+        let name = usize::from(u16::from_le_bytes([bytes[2], bytes[3]]));
+        let numbers = 4 * (flags & (HAS_STREAK | HAS_OFFICIAL)).count_ones() as usize;
         let mut text = bytes[TEXT_HEADER..].to_vec();
-        if TEXT_HEADER + id + name > length {
-            text.resize(id + name, 0);
+        if TEXT_HEADER + numbers + id + name > length {
+            text.resize(numbers + id + name, 0);
             self.file()?.read_at(&mut text, start + TEXT_HEADER as u64)?;
         }
-        text.truncate(id + name);
+        text.truncate(numbers + id + name);
+        let mut numbers = text.drain(..numbers).collect::<Vec<u8>>().into_iter();
+        let mut number = |flag: u8| {
+            let present = flags & flag != 0;
+            present
+                .then(|| u32::from_le_bytes(std::array::from_fn(|_| numbers.next().unwrap_or(0))))
+        };
+        let (streak, official_rank) = (number(HAS_STREAK).unwrap_or(0), number(HAS_OFFICIAL));
         let mut player = String::from_utf8(text).map_err(|_| invalid("an id is not text"))?;
         let name = player.split_off(id);
-        Ok((player, Name::new(&name).ok()))
+        Ok(Text { player, name: Name::new(&name).ok(), streak, official_rank })
     }
 
-    /// The name that the player at a position had when the season closed.
-    pub(crate) fn name_at(&self, position: Position) -> io::Result<Option<Name>> {
-        Ok(self.text(self.raw(position.0)?.text)?.1)
+    /// What a row says beside its record.
+    pub(crate) fn text_at(&self, position: Position) -> io::Result<Text> {
+        self.text(self.raw(position.0)?.text)
+    }
+
+    /// A player's row, without its place among equals.
+    pub(crate) fn row_of(&self, player: &str) -> io::Result<Option<(Position, Record, Text)>> {
+        if self.players == 0 {
+            return Ok(None);
+        }
+        let slots_at = self.parts()[1];
+        let mut slot = hash(player) % self.slots.max(1);
+        // A table that is not damaged has an empty slot.
+        for _ in 0..self.slots {
+            let mut bytes = [0; 4];
+            self.file()?.read_at(&mut bytes, slots_at + slot * 4)?;
+            let Some(position) = u32::from_le_bytes(bytes).checked_sub(1) else { return Ok(None) };
+            let position = u64::from(position);
+            let row = self.raw(position)?;
+            let text = self.text(row.text)?;
+            if text.player == player {
+                return Ok(Some((Position(position), row.record, text)));
+            }
+            slot = (slot + 1) % self.slots;
+        }
+        Err(invalid("the table of players has no end"))
+    }
+
+    /// Visits all rows in order, with everything that is known of them.
+    pub(crate) fn rows(
+        &self,
+        mut visitor: impl FnMut(Record, Text) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut failed = Ok(());
+        self.visit_raw(Position(0), &mut |row| {
+            failed = self.text(row.text).and_then(|text| visitor(row.record, text));
+            if failed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        failed
+    }
+
+    fn visit_raw(
+        &self,
+        from: Position,
+        visitor: &mut dyn FnMut(RawRow) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        let mut position = from.0;
+        while position < self.players {
+            let rows = SCAN_ROWS.min(self.players - position);
+            let mut bytes = vec![0; usize::try_from(rows).unwrap_or(0) * ROW];
+            self.file()?.read_at(&mut bytes, HEADER as u64 + position * ROW as u64)?;
+            for row in bytes.as_chunks::<ROW>().0 {
+                if visitor(parse_row(row)?).is_break() {
+                    return Ok(());
+                }
+            }
+            position += rows;
+        }
+        Ok(())
+    }
+
+    /// Whether a row of an equal key comes at or before a player. One without an id is where the next one with one is.
+    fn is_through(&self, position: u64, key: SortKey, player: &str) -> io::Result<bool> {
+        for position in position..self.players {
+            let row = self.raw(position)?;
+            if row.record.key != key {
+                break;
+            }
+            let id = self.text(row.text)?.player;
+            if !id.is_empty() {
+                return Ok(id.as_bytes() <= player.as_bytes());
+            }
+        }
+        Ok(true)
     }
 
     fn partition(
         &self,
-        mut before: impl FnMut(&Self, &RawRow) -> io::Result<bool>,
+        mut before: impl FnMut(u64, &RawRow) -> io::Result<bool>,
     ) -> io::Result<Position> {
         let (mut low, mut high) = (0, self.players);
         while low < high {
             let middle = low + (high - low) / 2;
-            if before(self, &self.raw(middle)?)? {
+            if before(middle, &self.raw(middle)?)? {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -304,26 +447,9 @@ impl Standing for Frozen {
     }
 
     fn find(&self, player: &str) -> io::Result<Option<Found>> {
-        if self.players == 0 {
-            return Ok(None);
-        }
-        let slots_at = self.parts()[1];
-        let mut slot = hash(player) % self.slots.max(1);
-        // A table that is not damaged has an empty slot.
-        for _ in 0..self.slots {
-            let mut bytes = [0; 4];
-            self.file()?.read_at(&mut bytes, slots_at + slot * 4)?;
-            let Some(position) = u32::from_le_bytes(bytes).checked_sub(1) else { return Ok(None) };
-            let position = u64::from(position);
-            let row = self.raw(position)?;
-            if self.text(row.text)?.0 == player {
-                let first_of_score = self.before_score(row.record.key.folded)?;
-                let position = Position(position);
-                return Ok(Some(Found { position, first_of_score, record: row.record }));
-            }
-            slot = (slot + 1) % self.slots;
-        }
-        Err(invalid("the table of players has no end"))
+        let Some((position, record, _)) = self.row_of(player)? else { return Ok(None) };
+        let first_of_score = self.before_score(record.key.folded)?;
+        Ok(Some(Found { position, first_of_score, record }))
     }
 
     fn before_score(&self, folded: i64) -> io::Result<Position> {
@@ -331,13 +457,11 @@ impl Standing for Frozen {
     }
 
     fn through(&self, key: SortKey, player: &str) -> io::Result<Position> {
-        self.partition(|frozen, row| {
+        self.partition(|position, row| {
             Ok(match row.record.key.cmp(&key) {
                 std::cmp::Ordering::Less => true,
                 std::cmp::Ordering::Greater => false,
-                std::cmp::Ordering::Equal => {
-                    frozen.text(row.text)?.0.as_bytes() <= player.as_bytes()
-                }
+                std::cmp::Ordering::Equal => self.is_through(position, key, player)?,
             })
         })
     }
@@ -347,20 +471,15 @@ impl Standing for Frozen {
         from: Position,
         visitor: &mut dyn FnMut(&str, Record) -> ControlFlow<()>,
     ) -> io::Result<()> {
-        let mut position = from.0;
-        while position < self.players {
-            let rows = SCAN_ROWS.min(self.players - position);
-            let mut bytes = vec![0; usize::try_from(rows).unwrap_or(0) * ROW];
-            self.file()?.read_at(&mut bytes, HEADER as u64 + position * ROW as u64)?;
-            for row in bytes.as_chunks::<ROW>().0 {
-                let row = parse_row(row)?;
-                if visitor(&self.text(row.text)?.0, row.record).is_break() {
-                    return Ok(());
-                }
+        let mut failed = Ok(());
+        self.visit_raw(from, &mut |row| match self.text(row.text) {
+            Ok(text) => visitor(&text.player, row.record),
+            Err(error) => {
+                failed = Err(error);
+                ControlFlow::Break(())
             }
-            position += rows;
-        }
-        Ok(())
+        })?;
+        failed
     }
 }
 
@@ -382,11 +501,12 @@ impl FrozenFiles {
 
     /// Removes a file that nothing names any more.
     pub(crate) fn remove(&self, file: &FrozenFile) -> io::Result<()> {
-        self.open.remove(&file.name);
         if file.name.is_empty() {
-            Ok(())
-        } else {
-            self.disk.remove(&format!("{DIR}/{}", file.name))
+            return Ok(());
         }
+        // In this order: whoever opens it in between does not keep it, and its space, for the others.
+        let removed = self.disk.remove(&format!("{DIR}/{}", file.name));
+        self.open.remove(&file.name);
+        removed
     }
 }

@@ -1,26 +1,74 @@
 //! A standing that takes submissions.
 
-use std::{collections::HashMap, io, ops::ControlFlow};
+use std::{
+    collections::{BTreeMap, HashSet},
+    io,
+    ops::{Bound, ControlFlow},
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use compact_str::CompactString;
 use standings_core::{
     Found, Order, PlayerId, Position, RankIndex, Record, SortKey, rule::Entry, standing::Standing,
 };
 
-/// What entries were when a checkpoint began, for those that changed since; `None` where there was none.
-pub(crate) type Undo = HashMap<PlayerId, Option<Record>>;
-
 /// The rank index of an open or closing season.
 ///
-/// A frozen view costs nothing until something changes: while one is being written, the first change to an entry keeps
-/// what it was. The writer scans the index piece by piece, disregards the rows that changed in the meantime and puts
-/// back what they were, which gives the standing exactly as it was when the view began.
+/// A frozen view costs nothing until something changes: while there is one, the first change to an entry keeps what it
+/// was. Whoever writes the view scans the index piece by piece, leaves out the rows that changed in the meantime and puts
+/// in what they were, which gives the standing exactly as it was when the view began.
 #[derive(Default)]
 pub(crate) struct Live {
     /// Nothing until the first entry: most boards of a large installation are idle.
     index: Option<Box<RankIndex>>,
-    undo: Option<Box<Undo>>,
+    /// Views that are being written: the next checkpoint, and snapshots.
+    views: Option<Box<Views>>,
 }
+
+/// Behind one pointer: most standings have none.
+#[derive(Default)]
+struct Views(Vec<View>);
+
+/// The standing as it was at one instant.
+struct View {
+    id: ViewId,
+    /// The number of players then.
+    players: u64,
+    /// Who changed since.
+    changed: HashSet<PlayerId>,
+    /// What those of them had who had an entry, in order.
+    before: BTreeMap<Place, Record>,
+}
+
+impl View {
+    fn keep(&mut self, player: &PlayerId, before: Option<Record>) {
+        if self.changed.insert(player.clone())
+            && let Some(before) = before
+        {
+            self.before.insert((before.key, player.as_str().into()), before);
+        }
+    }
+}
+
+/// The name of a view, never given twice: a checkpoint ends its views when it is done with a standing and again when it is
+/// done with all, and must not end that of a snapshot which began in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ViewId(u64);
+
+/// A row of a view: who, and what.
+pub(crate) type ViewRow = (CompactString, Record);
+
+/// A place in the order.
+type Place = (SortKey, CompactString);
+
+/// How far a view has been read.
+#[derive(Default)]
+pub(crate) struct ViewCursor {
+    after: Option<Place>,
+    pub(crate) done: bool,
+}
+
+static NEXT_VIEW: AtomicU64 = AtomicU64::new(0);
 
 static EMPTY: RankIndex = RankIndex::new();
 
@@ -40,7 +88,7 @@ pub(crate) fn entry_of(order: Order, record: Record) -> Entry {
 
 impl Live {
     pub(crate) fn from_index(index: RankIndex) -> Self {
-        Self { index: Some(Box::new(index)), undo: None }
+        Self { index: Some(Box::new(index)), views: None }
     }
 
     pub(crate) fn index(&self) -> &RankIndex {
@@ -50,43 +98,95 @@ impl Live {
     /// Sets an entry, whatever it was.
     pub(crate) fn set(&mut self, player: &PlayerId, record: Record) {
         let before = self.index.get_or_insert_default().upsert(player, record);
-        if let Some(undo) = &mut self.undo {
-            undo.entry(player.clone()).or_insert(before);
+        for view in self.views.iter_mut().flat_map(|views| &mut views.0) {
+            view.keep(player, before);
         }
     }
 
     /// Takes an entry off; whether there was one.
     pub(crate) fn remove(&mut self, player: &PlayerId) -> bool {
         let before = self.index.as_mut().and_then(|index| index.remove(player));
-        if let (Some(undo), Some(before)) = (&mut self.undo, before) {
-            undo.entry(player.clone()).or_insert(Some(before));
+        if before.is_some() {
+            for view in self.views.iter_mut().flat_map(|views| &mut views.0) {
+                view.keep(player, before);
+            }
         }
         before.is_some()
     }
 
-    /// The next rows after one, or from the first on; at most so many.
-    pub(crate) fn rows_after(
-        &self,
-        last: Option<&(CompactString, Record)>,
-        most: usize,
-    ) -> Vec<(CompactString, Record)> {
-        let from = last.map_or(Position(0), |(player, row)| self.index().through(row.key, player));
-        let mut rows = Vec::with_capacity(most);
-        self.index().scan(from, |player: &str, record: Record| {
-            rows.push((player.into(), record));
-            if rows.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-        rows
-    }
-
     /// From now on, keeps what entries were.
-    pub(crate) fn begin_view(&mut self) {
-        self.undo = Some(Box::default());
+    pub(crate) fn begin_view(&mut self) -> ViewId {
+        let players = self.index().len();
+        let id = ViewId(NEXT_VIEW.fetch_add(1, Ordering::Relaxed));
+        let views = &mut self.views.get_or_insert_default().0;
+        views.push(View { id, players, changed: HashSet::new(), before: BTreeMap::new() });
+        id
     }
 
-    /// Ends the view and returns what entries were when it began.
-    pub(crate) fn end_view(&mut self) -> Undo {
-        self.undo.take().map(|undo| *undo).unwrap_or_default()
+    /// Ends a view.
+    pub(crate) fn end_view(&mut self, id: ViewId) {
+        if let Some(views) = &mut self.views {
+            views.0.retain(|view| view.id != id);
+            if views.0.is_empty() {
+                self.views = None;
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn has_views(&self) -> bool {
+        self.views.is_some()
+    }
+
+    fn view(&self, id: ViewId) -> Option<&View> {
+        self.views.as_ref()?.0.iter().find(|view| view.id == id)
+    }
+
+    /// The number of players when a view began.
+    pub(crate) fn view_players(&self, id: ViewId) -> u64 {
+        self.view(id).map_or(0, |view| view.players)
+    }
+
+    /// The next rows of a view in order, about so many.
+    ///
+    /// What changes after it was given was given as it was; what changes before that is kept, and found here.
+    pub(crate) fn view_rows(
+        &self,
+        id: ViewId,
+        cursor: &mut ViewCursor,
+        most: usize,
+    ) -> Vec<ViewRow> {
+        let Some(view) = self.view(id) else {
+            cursor.done = true;
+            return Vec::new();
+        };
+        let after = cursor.after.take();
+        let from =
+            after.as_ref().map_or(Position(0), |(key, player)| self.index().through(*key, player));
+        let mut rows = Vec::with_capacity(most);
+        let mut seen = 0;
+        self.index().scan(from, |player: &str, record: Record| {
+            if !view.changed.contains(player) {
+                rows.push((CompactString::from(player), record));
+            }
+            seen += 1;
+            if seen < most {
+                return ControlFlow::Continue(());
+            }
+            cursor.after = Some((record.key, player.into()));
+            ControlFlow::Break(())
+        });
+        cursor.done = cursor.after.is_none();
+        // What was before the end of this piece belongs to it; at the end of the standing, all that is left.
+        let low = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let high = cursor.after.clone().map_or(Bound::Unbounded, Bound::Included);
+        let unchanged = rows.len();
+        let kept = view.before.range((low, high));
+        rows.extend(kept.map(|((_, player), record)| (player.clone(), *record)));
+        if rows.len() > unchanged {
+            rows.sort_by(|a, b| (a.1.key, a.0.as_bytes()).cmp(&(b.1.key, b.0.as_bytes())));
+        }
+        rows
     }
 }
 
@@ -121,5 +221,31 @@ impl Standing for Live {
     ) -> io::Result<()> {
         self.index().scan(from, visitor);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use standings_core::{Millis, Score};
+
+    fn set(live: &mut Live, player: &str, score: i64) {
+        let entry =
+            Entry { score: Score::new(score).unwrap(), at: Millis(0), updated_at: Millis(0) };
+        live.set(&PlayerId::new(player).unwrap(), record_of(Order::Desc, entry));
+    }
+
+    #[test]
+    fn a_view_that_is_ended_twice_does_not_end_another() {
+        let mut live = Live::default();
+        set(&mut live, "a", 1);
+        let checkpoint = live.begin_view();
+        live.end_view(checkpoint);
+        let snapshot = live.begin_view();
+        live.end_view(checkpoint);
+        set(&mut live, "b", 2);
+        let rows = live.view_rows(snapshot, &mut ViewCursor::default(), 10);
+        let players: Vec<_> = rows.iter().map(|(player, _)| player.as_str()).collect();
+        assert_eq!((live.view_players(snapshot), players), (1, vec!["a"]));
     }
 }

@@ -9,16 +9,19 @@
 //!   lock          held by the server that runs on it
 //!   log/          segments of the log
 //!   checkpoint/   the newest checkpoint
-//!   frozen/       closed seasons
+//!   frozen/       closed seasons and snapshots
 //!   history/      fjall
 //! ```
 
 mod backup;
+mod board_state;
 mod catalog;
 mod checkpoint;
 pub mod disk;
 mod engine;
 mod files;
+mod found;
+mod freeze;
 mod frozen;
 mod history;
 mod import;
@@ -29,12 +32,16 @@ mod metrics;
 mod offline;
 
 mod open;
+mod player_reads;
+mod purge;
 mod reads;
 mod record;
 mod rows;
+mod season_reads;
 mod sequencer;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim_disk;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 
@@ -61,13 +68,14 @@ use log::LogOptions;
 use metrics::Metrics;
 pub use offline::{CheckReport, OfflineError, RebuildReport, check, rebuild};
 pub use open::OpenError;
+use player_reads::LiveStreaks;
 use record::{BoardNo, FrozenFile, Record};
 use sequencer::{Command, Queue};
 
 use crate::{
     Clock,
     error::{EngineError, Result},
-    types::SeasonRef,
+    types::StandingRef,
 };
 
 /// Submissions that may wait for the sequencer. At 100,000 a second this is a second's worth.
@@ -100,6 +108,8 @@ pub struct Options {
     /// Records that may wait for the history. Beyond it memory would grow without bound, so writers are refused; from a
     /// fifth of it on imports wait, so that live submissions are not the ones refused.
     pub lag_records: usize,
+    /// How often what is past its time is cleared away for good: event ids, events of dropped seasons, erased players.
+    pub purge_every: Duration,
     /// Where log, checkpoints and frozen standings are; the data directory, unless a test says otherwise.
     pub disk: Option<Arc<dyn Disk>>,
 }
@@ -113,6 +123,7 @@ impl Default for Options {
             checkpoint_bytes: 256 << 20,
             segment_bytes: LogOptions::default().segment_bytes,
             lag_records: 1_000_000,
+            purge_every: Duration::from_secs(3600),
             disk: None,
         }
     }
@@ -126,6 +137,7 @@ pub(crate) struct Shared {
     catalog: RwLock<Catalog>,
     history: History,
     frozen: FrozenFiles,
+    live_streaks: LiveStreaks,
     queue: Queue,
     metrics: Metrics,
     /// Why nothing can be written any more, once that is so.
@@ -214,10 +226,10 @@ impl Embedded {
     async fn read<T: Send + 'static>(
         &self,
         board: &BoardId,
-        season: &SeasonRef,
+        standing: &StandingRef,
         read: impl FnOnce(&Shared) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        if self.shared.is_in_memory(board, season) {
+        if self.shared.is_in_memory(board, standing) {
             return read(&self.shared);
         }
         self.read_disk(read).await

@@ -9,13 +9,13 @@ use std::{
 };
 
 use standings_core::{
-    Board, Millis, PlayerId, Position, RankIndex, Record as Row, SortKey, rule, rule::Entry,
-    standing::Standing,
+    Board, Millis, PlayerId, Position, RankIndex, Record as Row, SortKey, limits::EVENT_ID_WINDOW,
+    rule, rule::Entry, standing::Standing,
 };
 
 use super::{
     Options,
-    catalog::{Catalog, Rows},
+    catalog::{BoardState, Catalog, Rows, Season},
     checkpoint::{self, Loaded, View},
     disk::{Disk, RealDisk},
     frozen::Frozen,
@@ -41,6 +41,12 @@ pub enum OfflineError {
     /// There is nothing here.
     #[error("{0} is not a data directory of this server: it has no log")]
     NotData(String),
+    /// A new checkpoint would forget it.
+    #[error(
+        "a snapshot was taken that is not in a file yet, and would be lost; start the server, so that it writes the file, and \
+         rebuild after that"
+    )]
+    SnapshotWaits,
 }
 
 /// What a check has found.
@@ -134,7 +140,7 @@ pub fn check(dir: &Path, progress: &mut dyn FnMut(&str)) -> Result<CheckReport, 
         Err(error) => report.findings.push(error.to_string()),
     }
     progress("history");
-    match History::open(&dir.join("history")) {
+    match History::open(&dir.join("history"), EVENT_ID_WINDOW) {
         Ok(history) => {
             views.push(("history", history.position()));
             if let Err(error) = history.visit_events(|_, _, _, _| report.history_events += 1) {
@@ -173,15 +179,17 @@ fn read_records(
 }
 
 fn check_standings(disk: &dyn Disk, catalog: &Catalog, report: &mut CheckReport) {
-    for season in catalog.boards().flat_map(|board| &board.seasons) {
-        match &season.rows {
-            Rows::Live(live) => report.checkpoint_players += live.read().players(),
-            Rows::Frozen(file) => {
-                report.frozen_files += u64::from(!file.name.is_empty());
-                if let Err(error) = Frozen::open(disk, file).and_then(|frozen| frozen.verify()) {
-                    report.findings.push(error.to_string());
-                }
-            }
+    for live in catalog.boards().flat_map(|board| &board.seasons).filter_map(Season::live) {
+        report.checkpoint_players += live.read().players();
+    }
+    let mut seen = BTreeSet::new();
+    for file in catalog.boards().flat_map(BoardState::files) {
+        if file.name.is_empty() || !seen.insert(file.name.as_str()) {
+            continue;
+        }
+        report.frozen_files += 1;
+        if let Err(error) = Frozen::open(disk, file).and_then(|frozen| frozen.verify()) {
+            report.findings.push(error.to_string());
         }
     }
 }
@@ -207,7 +215,7 @@ pub fn rebuild(
     let (lock, disk) = open_disk(dir)?;
     let mut report = RebuildReport::default();
     progress("reading the ledger");
-    let history = History::open(&dir.join("history")).map_err(OpenError::from)?;
+    let history = History::open(&dir.join("history"), EVENT_ID_WINDOW).map_err(OpenError::from)?;
     let must_reach = history.position();
     let log_options = LogOptions { start_seq: FIRST_SEQ, must_reach, ..LogOptions::default() };
     let log = Log::open(Arc::clone(&disk), log_options).map_err(OpenError::from)?.log;
@@ -224,12 +232,23 @@ pub fn rebuild(
     let lock = match recover(&options) {
         Ok(recovered) => {
             compare(&recovered.catalog, disk.as_ref(), &computed, &mut report);
+            if write && report.differences > 0 && !recovered.catalog.pending_snapshots().is_empty()
+            {
+                return Err(OfflineError::SnapshotWaits);
+            }
             recovered.lock
         }
         Err(OpenError::Checkpoint(error)) => {
             report.differ(|| format!("the checkpoint cannot be read: {error}"));
             // What the ledger says is frozen can still be compared; the rest is empty there and taken as computed.
             compare(&catalog, disk.as_ref(), &computed, &mut report);
+            for (board, snapshot) in catalog.pending_snapshots() {
+                report.differ(|| {
+                    format!(
+                        "snapshot {snapshot} of board {board} was not in a file yet and is lost"
+                    )
+                });
+            }
             self::lock(dir)?
         }
         Err(error) => return Err(error.into()),
@@ -252,6 +271,8 @@ struct Ledger {
     catalog: Catalog,
     sets: BTreeMap<Place, Sets>,
     tail: HashMap<PlayerId, Vec<TailEvent>>,
+    /// Who was erased, and by which record.
+    erased: HashMap<PlayerId, u64>,
 }
 
 /// Scores that were set in a season. Only the last one of each player counts: it replaced whatever was before.
@@ -264,10 +285,14 @@ struct Sets {
 
 impl Ledger {
     fn read(history: &History, log: &Log) -> Result<Self, OfflineError> {
-        let (catalog, sets, tail) = (Catalog::default(), BTreeMap::new(), HashMap::new());
-        let mut ledger = Self { catalog, sets, tail };
-        for record in history.catalog_records().map_err(OpenError::from)? {
-            ledger.add(0, record);
+        let mut ledger = Self {
+            catalog: Catalog::default(),
+            sets: BTreeMap::new(),
+            tail: HashMap::new(),
+            erased: HashMap::new(),
+        };
+        for (seq, record) in history.catalog_records().map_err(OpenError::from)? {
+            ledger.add(seq, record);
         }
         history.visit_imports(|seq, record| ledger.add(seq, record)).map_err(OpenError::from)?;
         let position = history.position().max(FIRST_SEQ);
@@ -282,6 +307,15 @@ impl Ledger {
 
     fn add(&mut self, seq: u64, record: Record) {
         match record {
+            Record::PlayerErased { ref player, .. } => {
+                self.tail.remove(player);
+                for sets in self.sets.values_mut() {
+                    sets.entries.remove(player);
+                    sets.seqs.remove(player);
+                }
+                self.erased.insert(player.clone(), seq);
+                self.catalog.apply(&record);
+            }
             Record::Event(event) => {
                 let stored = StoredEvent::of(&event);
                 self.tail.entry(event.player).or_default().push((event.board, seq, stored));
@@ -296,7 +330,9 @@ impl Ledger {
                 let order = state.definition.order();
                 let sets = self.sets.entry((board, season)).or_default();
                 let key = SortKey { folded: seq.cast_signed(), at: Millis(0) };
-                for row in rows {
+                let kept =
+                    |player: &PlayerId| self.erased.get(player).is_none_or(|erased| seq > *erased);
+                for row in rows.into_iter().filter(|row| kept(&row.player)) {
                     sets.entries.upsert(&row.player, record_of(order, row.entry(at)));
                     sets.seqs.upsert(&row.player, Row { key, updated_at: Millis(0) });
                 }
@@ -445,15 +481,18 @@ fn compare(
             let name = format!("board {} season {}", board.id, season.span.id);
             let expected = computed.get(&(board.no, season.no)).unwrap_or(&none);
             let before = report.differences;
+            let found = board.found_season(catalog, season, Millis(0));
+            let hides =
+                |player: &str| PlayerId::new(player).map_or(true, |player| found.hides(&player));
             match &season.rows {
                 Rows::Live(live) => {
-                    compare_rows(&name, &board.definition, &*live.read(), expected, report);
+                    compare_rows(&name, &board.definition, &*live.read(), hides, expected, report);
                 }
                 Rows::Frozen(file) if file.imported => {}
                 // Names are not in the ledger's events; their checksum tells whether they are whole.
                 Rows::Frozen(file) => match Frozen::open(disk, file).and_then(verified) {
                     Ok(frozen) => {
-                        compare_rows(&name, &board.definition, &frozen, expected, report);
+                        compare_rows(&name, &board.definition, &frozen, hides, expected, report);
                     }
                     Err(error) => report.differ(|| format!("{name}: {error}")),
                 },
@@ -473,6 +512,7 @@ fn compare_rows(
     name: &str,
     board: &Board,
     actual: &dyn Standing<Error = io::Error>,
+    hides: impl Fn(&str) -> bool,
     expected: &RankIndex,
     report: &mut RebuildReport,
 ) {
@@ -482,6 +522,9 @@ fn compare_rows(
     };
     let mut seen = 0;
     let visited = actual.visit(Position(0), &mut |player, row| {
+        if hides(player) {
+            return ControlFlow::Continue(());
+        }
         let wanted = expected.get(player);
         seen += u64::from(wanted.is_some());
         if wanted != Some(row) {

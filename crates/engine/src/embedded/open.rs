@@ -22,7 +22,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::{
     Embedded, Options, Shared, Threads,
-    catalog::{Catalog, Rows},
+    catalog::{BoardState, Catalog},
     checkpoint,
     disk::{Disk, RealDisk},
     files,
@@ -139,7 +139,7 @@ pub(crate) fn recover(options: &Options) -> Result<Recovered, OpenError> {
     };
     let seconds = started.elapsed().as_secs_f64();
     tracing::info!(position = checkpoint, seconds, "checkpoint loaded");
-    let history = History::open(&options.dir.join("history"))?;
+    let history = History::open(&options.dir.join("history"), options.event_id_window)?;
     let must_reach = checkpoint.max(history.position());
     let log_options = LogOptions {
         start_seq: FIRST_SEQ,
@@ -205,13 +205,8 @@ impl Recovered {
     fn remove_orphans(&self) -> io::Result<()> {
         self.disk.create_dir(frozen::DIR)?;
         files::remove_temporary(self.disk.as_ref(), frozen::DIR)?;
-        let seasons = self.catalog.boards().flat_map(|board| &board.seasons);
-        let named: HashSet<&str> = seasons
-            .filter_map(|season| match &season.rows {
-                Rows::Frozen(file) => Some(file.name.as_str()),
-                Rows::Live(_) => None,
-            })
-            .collect();
+        let files = self.catalog.boards().flat_map(BoardState::files);
+        let named: HashSet<&str> = files.map(|file| file.name.as_str()).collect();
         for file in self.disk.list(frozen::DIR)? {
             if !named.contains(file.name.as_str()) {
                 tracing::info!(file = file.name, "removing a frozen standing that is not in use");
@@ -234,6 +229,7 @@ pub(crate) fn open(options: Options, clock: Arc<dyn Clock>) -> Result<Arc<Embedd
     }
     let shared = Arc::new(Shared {
         frozen: FrozenFiles::new(Arc::clone(&disk)),
+        live_streaks: super::player_reads::LiveStreaks::default(),
         options,
         clock,
         disk,

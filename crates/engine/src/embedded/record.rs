@@ -7,15 +7,20 @@
 
 use serde::{Deserialize, Serialize};
 use standings_core::{
-    BoardId, EventId, KeyName, Millis, PlayerId, Profile, Score, SeasonId, rule::Entry,
+    BoardId, EventId, KeyName, LocalDate, Millis, Name, PlayerId, Profile, Score, SeasonId,
+    rule::Entry,
 };
 
-use crate::types::{KeyHash, Role};
+use crate::types::{KeyHash, Role, StreakCount};
 
 /// The number of a board, given once.
 pub(crate) type BoardNo = u32;
 /// The number of a season within its board, given once.
 pub(crate) type SeasonNo = u32;
+/// The number of a freeze of a board into snapshots, given once.
+pub(crate) type SnapshotNo = u32;
+/// The number of an erasure, given once.
+pub(crate) type ErasureNo = u64;
 
 /// One fact.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +58,40 @@ pub(crate) enum Record {
     KeyPut { name: KeyName, role: Role, hash: KeyHash, at: Millis },
     /// An access key is gone.
     KeyDeleted { name: KeyName },
+    /// A closed season is past its time: nobody reads it any more. It is dropped once the players' bests are kept.
+    SeasonExpired { board: BoardNo, season: SeasonNo },
+    /// A player's friends are these from now on.
+    FriendsPut { player: PlayerId, friends: Vec<PlayerId> },
+    /// What a player was called before the record that follows, while something is being frozen that shows it.
+    NameWas { player: PlayerId, name: Option<Name> },
+    /// A board is frozen as it is between the records before and after this one.
+    SnapshotTaken(Taken),
+    /// A snapshot that was taken is in this file from now on.
+    SnapshotFrozen { board: BoardNo, snapshot: SnapshotNo, file: FrozenFile },
+    /// A snapshot came from elsewhere, in place of what there was of its date.
+    SnapshotImported { taken: Taken, file: FrozenFile },
+    /// A snapshot is gone.
+    SnapshotDropped { board: BoardNo, date: LocalDate },
+    /// A player is erased: entries of open seasons are gone, and everything older shows no more.
+    PlayerErased { player: PlayerId, erasure: ErasureNo, at: Millis },
+    /// Nothing of the players erased before this number is left anywhere.
+    ErasuresPurged { before: ErasureNo },
+}
+
+/// What a snapshot is of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Taken {
+    pub(crate) board: BoardNo,
+    pub(crate) snapshot: SnapshotNo,
+    /// The season that was current.
+    pub(crate) season: SeasonNo,
+    pub(crate) season_id: SeasonId,
+    /// The dates that it stands for, and when each was due: several where they were made up for, since nothing had
+    /// happened in between.
+    pub(crate) dates: Vec<(LocalDate, Millis)>,
+    pub(crate) goal: Option<Score>,
+    /// Ranks up to this one are official.
+    pub(crate) official: u32,
 }
 
 /// An accepted submission: what came, and what it led to.
@@ -86,22 +125,32 @@ impl SetScore {
 }
 
 /// A frozen standing on disk.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FrozenFile {
-    /// Its name below `frozen/`; empty where the season had no players and has no file.
+    /// Its name below `frozen/`; empty where the standing had no players and has no file.
     pub(crate) name: String,
-    /// Its rows.
+    /// Its players.
     pub(crate) players: u64,
-    /// The sum of its folded scores.
+    /// The sum of their folded scores.
     pub(crate) total: i128,
+    /// The places that erased players have left, in order: the others keep their ranks.
+    pub(crate) holes: Vec<u64>,
     /// Whether it came from elsewhere: the ledger has no events from which it could be recomputed.
     pub(crate) imported: bool,
+    /// Whether it has official ranks that someone else gave.
+    pub(crate) official: bool,
+    /// How long the streaks are that reach up to it.
+    pub(crate) streaks: Vec<StreakCount>,
+    /// The name of the file of the season before it, whose streaks these continue.
+    pub(crate) after: String,
+    /// Erasures before this number are not its concern: whoever was erased then is not in it, or came back since.
+    pub(crate) erasures: ErasureNo,
 }
 
 impl FrozenFile {
-    /// A season without players, which needs no file.
-    pub(crate) fn empty() -> Self {
-        Self { name: String::new(), players: 0, total: 0, imported: false }
+    /// Its rows.
+    pub(crate) fn rows(&self) -> u64 {
+        self.players + self.holes.len() as u64
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{self, BufRead, IsTerminal, Read, Write},
+    io::{self, Read},
     path::PathBuf,
 };
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::{
     client::{Connection, Path},
     failure::{Failure, Result},
-    output::{Column, Output, rows, table, text},
+    output::{Column, Output, confirm, rows, table, text},
 };
 
 /// List, create, show and delete boards.
@@ -143,7 +143,7 @@ impl Board {
             Self::Delete(Delete { id, yes, output, connection }) => {
                 let client = connection.client()?;
                 if !yes {
-                    confirm(&id)?;
+                    confirm(&format!("this deletes board {id} with all its seasons"), &id)?;
                 }
                 client.delete(&Path::v1(&["boards", &id]))?;
                 output.done(&format!("board {id} is deleted"))
@@ -213,20 +213,6 @@ fn read(file: &PathBuf) -> Result<String> {
         fs::read_to_string(file)
     };
     read.map_err(|error| Failure::file("read", file, error))
-}
-
-/// A person types the name; a script has to say `--yes`.
-fn confirm(id: &str) -> Result<()> {
-    let what = format!("this deletes board {id} with all its seasons");
-    if !io::stdin().is_terminal() {
-        return Err(Failure::Usage(format!("{what}; repeat it with --yes")));
-    }
-    eprint!("{what}; type {id} to do it: ");
-    let _ = io::stderr().flush();
-    let mut answer = String::new();
-    let read = io::stdin().lock().read_line(&mut answer);
-    read.map_err(|error| Failure::Other(format!("cannot read the answer: {error}")))?;
-    if answer.trim() == id { Ok(()) } else { Err(Failure::Other("nothing was deleted".to_owned())) }
 }
 
 fn listed(reply: &Value) -> String {

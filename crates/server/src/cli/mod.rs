@@ -10,15 +10,18 @@ mod import;
 mod key;
 mod offline;
 mod output;
+mod player;
 mod progress;
 mod rows;
 mod scores;
+mod season;
+mod snapshot;
 
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
-/// What can be asked.
+/// What can be asked. A command whose own type says more than a line has no words here: they would take their place.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List, create and delete access keys
@@ -27,15 +30,21 @@ pub(crate) enum Command {
     /// List, create, show and delete boards
     #[command(subcommand)]
     Board(board::Board),
+    /// List and close seasons
+    #[command(subcommand)]
+    Season(season::Season),
+    #[command(subcommand)]
+    Snapshot(snapshot::Snapshot),
+    /// Show, befriend and erase players
+    #[command(subcommand)]
+    Player(player::Player),
     /// Show the best of a board
     Top(scores::Top),
     /// Show a player's rank
     Rank(scores::Rank),
     /// Submit a score
     Submit(scores::Submit),
-    /// Set scores from a CSV or NDJSON file
     Import(import::Import),
-    /// Write a whole board to a CSV or NDJSON file
     Export(export::Export),
     /// Copy a running server's data
     Backup(backup::Backup),
@@ -53,6 +62,9 @@ impl Command {
         let done = match self {
             Self::Key(command) => command.run(),
             Self::Board(command) => command.run(),
+            Self::Season(command) => command.run(),
+            Self::Snapshot(command) => command.run(),
+            Self::Player(command) => command.run(),
             Self::Top(command) => command.run(),
             Self::Rank(command) => command.run(),
             Self::Submit(command) => command.run(),

@@ -1,6 +1,6 @@
 //! What people and scripts read on standard output.
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 
 use clap::Args;
 use serde_json::Value;
@@ -53,6 +53,42 @@ pub(crate) fn text(object: &Value, member: &str) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+/// A member that is true or false, for people; empty where it is neither.
+pub(crate) fn yes_no(object: &Value, member: &str) -> String {
+    let word = match object[member].as_bool() {
+        None => "",
+        Some(true) => "yes",
+        Some(false) => "no",
+    };
+    word.to_owned()
+}
+
+/// A member from 0 to 1 as a percentage; empty where there is none.
+pub(crate) fn percent(object: &Value, member: &str) -> String {
+    object[member].as_f64().map_or_else(String::new, |rate| format!("{:.2} %", rate * 100.0))
+}
+
+/// How to see what follows a page; nothing where it is the last one.
+pub(crate) fn more(page: &Value) -> String {
+    match page["next"].as_str() {
+        Some(next) => format!("older ones: --before {next}\n"),
+        None => String::new(),
+    }
+}
+
+/// Asks before something that cannot be undone: a person types the name, a script has to say `--yes`.
+pub(crate) fn confirm(what: &str, name: &str) -> Result<()> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::Usage(format!("{what}; repeat it with --yes")));
+    }
+    eprint!("{what}; type {name} to do it: ");
+    let _ = io::stderr().flush();
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    read.map_err(|error| Failure::Other(format!("cannot read the answer: {error}")))?;
+    if answer.trim() == name { Ok(()) } else { Err(Failure::Other("nothing was done".to_owned())) }
 }
 
 /// The list in an answer.

@@ -2,29 +2,38 @@
 
 use serde_json::Value;
 
-use super::output::{Column, table, text};
+use super::output::{Column, table, text, yes_no};
 
-/// Rows of a standing as a table.
+/// Columns that only some standings have, with the member that fills them.
+const OPTIONAL: [(&str, &str); 2] = [("ON BOARD", "board_rank"), ("OFFICIAL", "official_rank")];
+
+/// Rows of a standing as a table. Among friends, RANK is the rank among them.
 pub(crate) fn standing(rows: &[Value]) -> String {
-    let columns = [
-        Column::Right("RANK"),
+    let optional: Vec<_> = OPTIONAL
+        .into_iter()
+        .filter(|(_, member)| rows.iter().any(|row| !row[*member].is_null()))
+        .collect();
+    let mut columns = vec![Column::Right("RANK")];
+    columns.extend(optional.iter().map(|(heading, _)| Column::Right(heading)));
+    columns.extend([
         Column::Left("USER"),
         Column::Left("NAME"),
         Column::Right("SCORE"),
         Column::Left("AT"),
         Column::Left("SUCCESS"),
-    ];
+    ]);
     let row = |row: &Value| {
-        let [rank, user, name, score, at] =
-            ["rank", "user_id", "user_name", "score", "at"].map(|member| text(row, member));
-        // An estimated rank is never to be mistaken for an exact one.
-        let rank = if row["estimated"] == true { format!("~{rank}") } else { rank };
-        let success = match row["success"].as_bool() {
-            None => "",
-            Some(true) => "yes",
-            Some(false) => "no",
-        };
-        vec![rank, user, name, score, at, success.to_owned()]
+        let mut cells = vec![rank(row)];
+        cells.extend(optional.iter().map(|(_, member)| text(row, member)));
+        cells.extend(["user_id", "user_name", "score", "at"].map(|member| text(row, member)));
+        cells.push(yes_no(row, "success"));
+        cells
     };
     table(&columns, &rows.iter().map(row).collect::<Vec<_>>())
+}
+
+/// The rank of a row. An estimated one is never to be mistaken for an exact one.
+pub(crate) fn rank(row: &Value) -> String {
+    let rank = text(row, "rank");
+    if row["estimated"] == true { format!("~{rank}") } else { rank }
 }

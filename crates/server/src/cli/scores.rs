@@ -15,7 +15,8 @@ use super::{
 #[command(after_help = "Examples:
   standings top
   standings top --board laps --season previous --limit 100
-  standings top --min 50 --max 80")]
+  standings top --min 50 --max 80
+  standings top --board level --snapshot 2026-02-21 --min 50 --max 80")]
 pub(crate) struct Top {
     /// The board [default: the server's default board]
     #[arg(long)]
@@ -23,6 +24,9 @@ pub(crate) struct Top {
     /// An id such as 2026-11, or `previous` [default: the current one]
     #[arg(long)]
     season: Option<String>,
+    /// The board as it was at a date such as 2026-02-21, or `latest`
+    #[arg(long, value_name = "DATE", conflicts_with = "season")]
+    snapshot: Option<String>,
     /// How many rows, up to 1000
     #[arg(long, default_value_t = 10)]
     limit: u32,
@@ -45,6 +49,7 @@ impl Top {
     pub(crate) fn run(self) -> Result<()> {
         let path = Path::scores(self.board.as_deref(), &[])
             .with("season", self.season)
+            .with("snapshot", self.snapshot)
             .with("limit", Some(self.limit))
             .with("offset", self.offset)
             .with("min", self.min)
@@ -53,8 +58,12 @@ impl Top {
         self.output.show(&reply, |page| {
             let players = thousands(page["players"].as_u64().unwrap_or(0));
             let (board, season) = (text(page, "board"), text(page, "season"));
+            let of = match text(page, "snapshot") {
+                none if none.is_empty() => format!("season {season}"),
+                date => format!("snapshot {date}"),
+            };
             let rows = standing(rows(page, "data"));
-            format!("{board}, season {season}, players: {players}\n{rows}")
+            format!("{board}, {of}, players: {players}\n{rows}")
         })
     }
 }
@@ -63,7 +72,8 @@ impl Top {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   standings rank alice
-  standings rank alice --board laps --around 4")]
+  standings rank alice --board laps --around 4
+  standings rank alice --friends")]
 pub(crate) struct Rank {
     /// The player's id
     user: String,
@@ -73,9 +83,15 @@ pub(crate) struct Rank {
     /// An id such as 2026-11, or `previous` [default: the current one]
     #[arg(long)]
     season: Option<String>,
+    /// The board as it was at a date such as 2026-02-21, or `latest`
+    #[arg(long, value_name = "DATE", conflicts_with = "season")]
+    snapshot: Option<String>,
     /// Show so many rows on each side, up to 100
     #[arg(long, value_name = "ROWS")]
     around: Option<u32>,
+    /// Show the player among friends: RANK is the rank among them, ON BOARD that on the board
+    #[arg(long, conflicts_with = "around")]
+    friends: bool,
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
@@ -86,14 +102,21 @@ impl Rank {
     pub(crate) fn run(self) -> Result<()> {
         let path = Path::scores(self.board.as_deref(), &[&self.user])
             .with("season", self.season)
-            .with("around", self.around);
+            .with("snapshot", self.snapshot)
+            .with("around", self.around)
+            .with("friends", self.friends.then_some(true));
         let reply = self.connection.client()?.get(&path)?;
         self.output.show(&reply, |entry| {
             let player = &entry["user_info"];
-            let shown = match rows(entry, "around") {
-                [] => std::slice::from_ref(player),
-                around => around,
+            let shown = match (rows(entry, "around"), rows(entry, "friends")) {
+                ([], []) if player.is_null() => return "no entry, and none of a friend".to_owned(),
+                ([], []) => std::slice::from_ref(player),
+                ([], friends) => friends,
+                (around, _) => around,
             };
+            if player.is_null() {
+                return standing(shown);
+            }
             let percentile = player["percentile"].as_f64().unwrap_or_default();
             let updated = text(player, "updated_at");
             format!("{}percentile {percentile:.2}, updated {updated}", standing(shown))

@@ -139,7 +139,7 @@ pub(crate) async fn remove_entry(
     uri: Uri,
 ) -> Answer {
     let mut params = Params::parse(uri.query())?;
-    let season = season_param(&mut params)?;
+    let season = season_param(&mut params)?.unwrap_or_default();
     params.finish("season")?;
     app.engine()?.remove_entry(&board, &season, &player).await?;
     tracing::info!(%board, %season, %player, "entry removed");

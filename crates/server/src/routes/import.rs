@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use standings_core::SeasonId;
+use standings_engine::{ScoreRow, StandingImport};
 use utoipa::ToSchema;
 
 use crate::{
     app::App,
     auth::Admin,
-    extract::{OfSeason, OnBoard},
+    extract::{OfDate, OfSeason, OnBoard},
     ndjson::Rows,
     problem::{Code, Problem},
-    wire::{RowBody, json},
+    wire::{RowBody, SnapshotReply, SnapshotRowBody, json},
 };
 
 use super::Answer;
@@ -49,13 +50,13 @@ pub(crate) async fn scores(
 ) -> Answer {
     let engine = app.engine()?;
     let mut applied = 0;
-    let (mut chunk, mut bad) = rows.chunk().await;
+    let (mut chunk, mut bad) = rows.chunk::<RowBody>().await;
     let season = loop {
         let count = chunk.len() as u64;
         let set = engine.set_scores(&board, chunk);
         // The next rows are read while these become durable.
         let (season, next) = match bad {
-            None => tokio::join!(set, rows.chunk()),
+            None => tokio::join!(set, rows.chunk::<RowBody>()),
             Some(_) => (set.await, (Vec::new(), None)),
         };
         let season = season.map_err(|error| after(applied, error.into()))?;
@@ -106,24 +107,59 @@ pub(crate) async fn season(
     _: Admin,
     OnBoard(board): OnBoard,
     OfSeason(season): OfSeason,
-    mut rows: Rows,
+    rows: Rows,
 ) -> Answer {
-    let mut import = app.engine()?.import_season(&board, &season).await?;
+    let import = app.engine()?.import_season(&board, &season).await?;
+    let players = whole::<RowBody>(import, rows).await?;
+    tracing::info!(%board, %season, players, "season imported");
+    Ok(json(StatusCode::OK, &SeasonImported { season: &season, players }))
+}
+
+/// Import a snapshot whole.
+///
+/// Ranks are computed here; rows may carry the `official_rank` that someone else gave. It replaces what was there, wholly or
+/// not at all.
+#[utoipa::path(
+    put,
+    path = "/v1/boards/{board}/snapshots/{date}",
+    operation_id = "import_snapshot",
+    tag = "Snapshots",
+    params(("board" = String, Path), ("date" = String, Path, example = "2026-02-21")),
+    request_body(content = SnapshotRowBody, content_type = "application/x-ndjson"),
+    responses((status = 200, description = "The snapshot is as given.", body = SnapshotReply)),
+    security(("key" = ["admin"])),
+)]
+pub(crate) async fn snapshot(
+    State(app): State<Arc<App>>,
+    _: Admin,
+    OnBoard(board): OnBoard,
+    OfDate(snapshot): OfDate,
+    rows: Rows,
+) -> Answer {
+    let import = app.engine()?.import_snapshot(&board, snapshot).await?;
+    let players = whole::<SnapshotRowBody>(import, rows).await?;
+    tracing::info!(%board, %snapshot, players, "snapshot imported");
+    Ok(json(StatusCode::OK, &SnapshotReply { snapshot, players }))
+}
+
+/// Puts all rows in place of what was there, or none. Returns the number of players.
+async fn whole<T>(mut import: Box<dyn StandingImport>, mut rows: Rows) -> Result<u64, Problem>
+where
+    T: DeserializeOwned + Into<ScoreRow>,
+{
     let nothing = |problem: Problem| problem.within("nothing was imported");
-    let (mut chunk, mut bad) = rows.chunk().await;
+    let (mut chunk, mut bad) = rows.chunk::<T>().await;
     if chunk.is_empty() && bad.is_none() {
-        // More likely a pipe that broke than a season to be emptied.
+        // More likely a pipe that broke than a standing to be emptied.
         return Err(nothing(Problem::new(Code::Malformed, "the body has no rows")));
     }
     while bad.is_none() && !chunk.is_empty() {
-        let (taken, next) = tokio::join!(import.rows(chunk), rows.chunk());
+        let (taken, next) = tokio::join!(import.rows(chunk), rows.chunk::<T>());
         taken.map_err(|error| nothing(Problem::from(error)))?;
         (chunk, bad) = next;
     }
-    if let Some(problem) = bad {
-        return Err(nothing(problem));
+    match bad {
+        Some(problem) => Err(nothing(problem)),
+        None => Ok(import.finish().await?),
     }
-    let players = import.finish().await?;
-    tracing::info!(%board, %season, players, "season imported");
-    Ok(json(StatusCode::OK, &SeasonImported { season: &season, players }))
 }

@@ -12,11 +12,11 @@ use standings_engine::{CurrentEntry, NameQuery};
 
 use crate::{
     app::App,
-    auth::{Game, Reader},
+    auth::{Admin, Game, Reader},
     extract::{Json, OfPlayer, Params, invalid},
     openapi::NamedList,
     problem::Problem,
-    wire::{CurrentReply, ListReply, NamedReply, PlayerReply, ProfileBody, json},
+    wire::{CurrentReply, ListReply, NamedReply, PlayerReply, ProfileBody, json, no_content},
 };
 
 use super::Answer;
@@ -89,6 +89,32 @@ pub(crate) async fn get(
     Params::parse(uri.query())?.finish("none")?;
     let info = app.engine()?.player(&player, BOARDS).await?;
     Ok(json(StatusCode::OK, &reply(&info.player, &info.profile, Some(&info.entries))))
+}
+
+/// Erase a player everywhere.
+///
+/// Profile, friends, boards, history, closed seasons and snapshots; the others keep their frozen ranks. No read shows the
+/// player from now on, and the bytes are gone from the disk within 24 hours.
+#[utoipa::path(
+    delete,
+    path = "/v1/players/{user_id}",
+    operation_id = "erase_player",
+    tag = "Players",
+    params(("user_id" = String, Path)),
+    responses((status = 204, description = "The player is erased.")),
+    security(("key" = ["admin"])),
+)]
+pub(crate) async fn erase(
+    State(app): State<Arc<App>>,
+    _: Admin,
+    OfPlayer(player): OfPlayer,
+    uri: Uri,
+) -> Answer {
+    Params::parse(uri.query())?.finish("none")?;
+    app.engine()?.erase_player(&player).await?;
+    // Not whom: a log outlives what is erased.
+    tracing::info!("a player was erased");
+    Ok(no_content())
 }
 
 /// Find players by display name, in any letter case.

@@ -10,7 +10,9 @@ use standings_core::{
     BoardId, PlayerId,
     limits::{AROUND_ROWS, IDS_PER_CALL, MAX_SCORE, PAGE_ROWS},
 };
-use standings_engine::{Filter, Page, PageQuery, Place, SeasonRef, Start};
+use standings_engine::{
+    Filter, Page, PageQuery, Place, SeasonRef, SnapshotRef, StandingId, StandingRef, Start,
+};
 
 use crate::{
     app::App,
@@ -24,7 +26,7 @@ use crate::{
     },
 };
 
-use super::{Answer, season_param};
+use super::{Answer, standing_param};
 
 const PAGE_PARAMS: [&str; 6] = ["limit", "offset", "after", "min", "max", "success"];
 
@@ -42,13 +44,14 @@ const DEFAULT_ROWS: usize = 10;
     params(
         ("board" = String, Path),
         ("season" = Option<String>, Query, description = "`current` (the default), `previous`, or an id."),
+        ("snapshot" = Option<String>, Query, example = "2026-02-21", description = "The board as it was at a date, or `latest`; instead of `season`."),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Rows in the page; 10 by default."),
         ("offset" = Option<u64>, Query, description = "Rows to skip."),
-        ("after" = Option<String>, Query, description = "`next` of the page before. It carries season and filters."),
+        ("after" = Option<String>, Query, description = "`next` of the page before. It carries season or snapshot, and filters."),
         ("min" = Option<i64>, Query, description = "Scores from this number up."),
         ("max" = Option<i64>, Query, description = "Scores up to this number."),
         ("success" = Option<bool>, Query, description = "Only who met the board's goal, or only who did not."),
-        ("ids" = Option<String>, Query, description = "Up to 1,000 players, separated by commas; alone but for `season`."),
+        ("ids" = Option<String>, Query, description = "Up to 1,000 players, separated by commas; alone but for `season` or `snapshot`."),
     ),
     responses((status = 200, description = "The rows.", body = PageReply)),
     security((), ("key" = ["read"])),
@@ -60,19 +63,19 @@ pub(crate) async fn page(
     uri: Uri,
 ) -> Answer {
     let mut params = Params::parse(uri.query())?;
-    params.not_yet(&["snapshot"])?;
     if let Some(ids) = params.take("ids") {
         params.exclusive("ids", &PAGE_PARAMS)?;
-        let season = season_param(&mut params)?;
-        params.finish("ids and season")?;
-        return selected(&app, &board, &season, &ids).await;
+        let standing = standing_param(&mut params)?.unwrap_or_default();
+        params.finish("ids, and season or snapshot")?;
+        return selected(&app, &board, &standing, &ids).await;
     }
     let query = page_query(&board, &mut params)?;
-    params.finish("season, limit, offset, after, min, max, success or ids")?;
+    params.finish("season or snapshot, limit, offset, after, min, max, success or ids")?;
     let page = app.engine()?.page(&board, &query).await?;
     let reply = PageReply {
         board: &board,
-        season: &page.season,
+        season: &page.standing.season,
+        snapshot: page.standing.snapshot,
         data: RowsReply(&page.rows),
         total: page.rows.len(),
         players: page.players,
@@ -83,7 +86,7 @@ pub(crate) async fn page(
 }
 
 fn page_query(board: &BoardId, params: &mut Params<'_>) -> Result<PageQuery, Problem> {
-    let season = season_param(params)?;
+    let standing = standing_param(params)?;
     let limit = params.whole("limit", 1..=PAGE_ROWS)?.unwrap_or(DEFAULT_ROWS);
     let filter = Filter {
         min: params.score("min")?,
@@ -97,32 +100,50 @@ fn page_query(board: &BoardId, params: &mut Params<'_>) -> Result<PageQuery, Pro
     }
     let Some(after) = params.take("after") else {
         let offset = params.whole("offset", 0..=MAX_SCORE.unsigned_abs())?.unwrap_or(0);
-        return Ok(PageQuery { season, filter, start: Start::Offset(offset), limit });
+        return Ok(PageQuery {
+            standing: standing.unwrap_or_default(),
+            filter,
+            start: Start::Offset(offset),
+            limit,
+        });
     };
     params.exclusive("after", &["offset"])?;
     let cursor = Cursor::decode(board, &after)?;
     // A client may repeat the parameters of the first page, but not change them halfway.
     let repeats = (filter == Filter::default() || filter == cursor.filter)
-        && !matches!(&season, SeasonRef::Id(id) if *id != cursor.season);
+        && standing.is_none_or(|standing| may_be(&standing, &cursor.standing));
     if !repeats {
-        let detail = "after continues another list: season, min, max and success must be those of the first page, or absent";
+        let detail = "after continues another list: season, snapshot, min, max and success must be those of the first page, or absent";
         return Err(Problem::new(Code::BadCursor, detail));
     }
     Ok(PageQuery {
-        season: SeasonRef::Id(cursor.season),
+        standing: match cursor.standing.snapshot {
+            Some(date) => SnapshotRef::Date(date).into(),
+            None => SeasonRef::Id(cursor.standing.season).into(),
+        },
         filter: cursor.filter,
         start: Start::After(cursor.place),
         limit,
     })
 }
 
+/// Whether a standing may have been asked for in these words. What was current or the latest need not be so any more.
+fn may_be(asked: &StandingRef, read: &StandingId) -> bool {
+    match asked {
+        StandingRef::Season(SeasonRef::Id(id)) => read.snapshot.is_none() && *id == read.season,
+        StandingRef::Season(_) => read.snapshot.is_none(),
+        StandingRef::Snapshot(SnapshotRef::Date(date)) => read.snapshot == Some(*date),
+        StandingRef::Snapshot(SnapshotRef::Latest) => read.snapshot.is_some(),
+    }
+}
+
 fn next(board: &BoardId, page: &Page, filter: Filter) -> Option<String> {
     let last = page.rows.last().filter(|_| page.more)?;
     let place = Place { score: last.score, at: last.at, player: last.player.clone() };
-    Some(Cursor { season: page.season.clone(), filter, place }.encode(board))
+    Some(Cursor { standing: page.standing.clone(), filter, place }.encode(board))
 }
 
-async fn selected(app: &App, board: &BoardId, season: &SeasonRef, ids: &str) -> Answer {
+async fn selected(app: &App, board: &BoardId, standing: &StandingRef, ids: &str) -> Answer {
     let players = ids.split(',').map(PlayerId::new).collect::<Result<Vec<_>, _>>();
     let mut players = players.map_err(|error| invalid(error).within("ids"))?;
     // Who is asked for twice is answered once.
@@ -131,10 +152,11 @@ async fn selected(app: &App, board: &BoardId, season: &SeasonRef, ids: &str) -> 
     if players.len() > IDS_PER_CALL {
         return Err(Problem::malformed(format!("ids takes up to {IDS_PER_CALL} players")));
     }
-    let selected = app.engine()?.rows_of(board, season, &players).await?;
+    let selected = app.engine()?.rows_of(board, standing, &players).await?;
     let reply = PageReply {
         board,
-        season: &selected.season,
+        season: &selected.standing.season,
+        snapshot: selected.standing.snapshot,
         data: RowsReply(&selected.rows),
         total: selected.rows.len(),
         players: selected.players,
@@ -146,7 +168,9 @@ async fn selected(app: &App, board: &BoardId, season: &SeasonRef, ids: &str) -> 
 
 /// Read one player's entry.
 ///
-/// With `around`, also the rows on each side, filled up from the other side at an edge.
+/// With `around`, also the rows on each side, filled up from the other side at an edge. With `friends`, instead, the
+/// player and the friends on the player's list, ranked among each other; `user_info` is then null for a player without an
+/// entry, which is otherwise 404.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/scores/{user_id}",
@@ -156,7 +180,9 @@ async fn selected(app: &App, board: &BoardId, season: &SeasonRef, ids: &str) -> 
         ("board" = String, Path),
         ("user_id" = String, Path),
         ("season" = Option<String>, Query, description = "`current` (the default), `previous`, or an id."),
-        ("around" = Option<u32>, Query, minimum = 0, maximum = 100, description = "Rows on each side."),
+        ("snapshot" = Option<String>, Query, example = "2026-02-21", description = "The board as it was at a date, or `latest`; instead of `season`."),
+        ("around" = Option<u32>, Query, minimum = 0, maximum = 100, description = "Rows on each side; not together with `friends`."),
+        ("friends" = Option<bool>, Query, description = "The player among friends."),
     ),
     responses((status = 200, description = "The entry.", body = EntryReply)),
     security((), ("key" = ["read"])),
@@ -169,11 +195,17 @@ pub(crate) async fn entry(
     uri: Uri,
 ) -> Answer {
     let mut params = Params::parse(uri.query())?;
-    params.not_yet(&["snapshot", "friends"])?;
-    let season = season_param(&mut params)?;
+    let standing = standing_param(&mut params)?.unwrap_or_default();
+    if params.flag("friends")? == Some(true) {
+        params.exclusive("friends", &["around"])?;
+        params.finish("season or snapshot, around or friends")?;
+        let among = app.engine()?.among_friends(&board, &standing, &player).await?;
+        let size = (2 + among.rows.len()) * ROW_BYTES;
+        return Ok(json_sized(StatusCode::OK, size, &EntryReply::among_friends(&among)));
+    }
     let around = params.whole("around", 0..=AROUND_ROWS)?;
-    params.finish("season and around")?;
-    let entry = app.engine()?.entry(&board, &season, &player, around).await?;
+    params.finish("season or snapshot, around or friends")?;
+    let entry = app.engine()?.entry(&board, &standing, &player, around).await?;
     let size = (2 + entry.around.len()) * ROW_BYTES;
     Ok(json_sized(StatusCode::OK, size, &EntryReply::new(&entry, around.is_some())))
 }
@@ -188,6 +220,7 @@ pub(crate) async fn entry(
         ("board" = String, Path),
         ("score" = i64, Path),
         ("season" = Option<String>, Query, description = "`current` (the default), `previous`, or an id."),
+        ("snapshot" = Option<String>, Query, example = "2026-02-21", description = "The board as it was at a date, or `latest`; instead of `season`."),
         ("around" = Option<u32>, Query, minimum = 0, maximum = 100, description = "Rows on each side; none by default."),
     ),
     responses((status = 200, description = "The place.", body = PlaceReply)),
@@ -201,16 +234,15 @@ pub(crate) async fn place(
     uri: Uri,
 ) -> Answer {
     let mut params = Params::parse(uri.query())?;
-    params.not_yet(&["snapshot"])?;
-    let season = season_param(&mut params)?;
+    let standing = standing_param(&mut params)?.unwrap_or_default();
     let around = params.whole("around", 0..=AROUND_ROWS)?.unwrap_or(0);
-    params.finish("season and around")?;
-    let place = app.engine()?.place_of(&board, &season, score, around).await?;
+    params.finish("season or snapshot, and around")?;
+    let place = app.engine()?.place_of(&board, &standing, score, around).await?;
     let size = (1 + place.around.len()) * ROW_BYTES;
     Ok(json_sized(StatusCode::OK, size, &PlaceReply::new(score, &place)))
 }
 
-/// How the scores of a season are distributed.
+/// How the scores of a season or a snapshot are distributed.
 #[utoipa::path(
     get,
     path = "/v1/boards/{board}/distribution",
@@ -219,6 +251,7 @@ pub(crate) async fn place(
     params(
         ("board" = String, Path),
         ("season" = Option<String>, Query, description = "`current` (the default), `previous`, or an id."),
+        ("snapshot" = Option<String>, Query, example = "2026-02-21", description = "The board as it was at a date, or `latest`; instead of `season`."),
     ),
     responses((status = 200, description = "The distribution.", body = DistributionReply)),
     security((), ("key" = ["read"])),
@@ -230,9 +263,8 @@ pub(crate) async fn distribution(
     uri: Uri,
 ) -> Answer {
     let mut params = Params::parse(uri.query())?;
-    params.not_yet(&["snapshot"])?;
-    let season = season_param(&mut params)?;
-    params.finish("season")?;
-    let distribution = app.engine()?.distribution(&board, &season).await?;
+    let standing = standing_param(&mut params)?.unwrap_or_default();
+    params.finish("season or snapshot")?;
+    let distribution = app.engine()?.distribution(&board, &standing).await?;
     Ok(json(StatusCode::OK, &DistributionReply::from(&distribution)))
 }

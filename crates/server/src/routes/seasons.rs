@@ -14,8 +14,8 @@ use utoipa::ToSchema;
 use crate::{
     app::App,
     auth::{Admin, Reader},
-    extract::{OnBoard, Params, season_id},
-    wire::{SeasonsReply, json, json_sized, success_rate},
+    extract::{NoBody, OnBoard, Params, season_id},
+    wire::{SeasonsReply, json, json_sized, rate},
 };
 
 use super::Answer;
@@ -55,13 +55,10 @@ pub(crate) async fn list(
     };
     params.finish("year, before and limit")?;
     let page = app.engine()?.seasons(&board, &query).await?;
-    let rates: Vec<f64> = page.seasons.iter().filter_map(success_rate).collect();
-    #[expect(clippy::cast_precision_loss, reason = "at most 1,000 seasons")]
-    let mean = (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64);
     let last = page.seasons.last().filter(|_| page.more);
     let reply = SeasonsReply {
         data: page.seasons.iter().map(Into::into).collect(),
-        mean_success_rate: mean,
+        mean_success_rate: page.mean_success_rate.map(rate),
         next: last.map(|season| season.span.id.to_string()),
     };
     Ok(json_sized(StatusCode::OK, 128 + page.seasons.len() * 192, &reply))
@@ -94,6 +91,7 @@ pub(crate) async fn close(
     State(app): State<Arc<App>>,
     _: Admin,
     OnBoard(board): OnBoard,
+    NoBody: NoBody,
 ) -> Answer {
     let (closed, current) = app.engine()?.close_season(&board).await?;
     tracing::info!(%board, %closed, %current, "season closed");

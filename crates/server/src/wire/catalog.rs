@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use standings_core::{Board, Millis, SeasonId, SeasonSpan};
-use standings_engine::{CurrentEntry, Role, SeasonInfo, SeasonState};
+use standings_core::{Board, LocalDate, Millis, SeasonId, SeasonSpan};
+use standings_engine::{CurrentEntry, Role, SeasonInfo, SeasonState, SnapshotInfo, StreakCount};
 use utoipa::ToSchema;
 
 use super::{
@@ -16,11 +16,11 @@ use super::{
 #[schema(as = SeasonSpan)]
 pub(crate) struct SpanReply<'a> {
     #[schema(value_type = String, example = "2026-11")]
-    id: &'a SeasonId,
-    starts_at: Time,
+    pub(super) id: &'a SeasonId,
+    pub(super) starts_at: Time,
     /// Null for a season without an end.
     #[schema(required)]
-    ends_at: Option<Time>,
+    pub(super) ends_at: Option<Time>,
 }
 
 impl<'a> From<&'a SeasonSpan> for SpanReply<'a> {
@@ -66,9 +66,24 @@ pub(crate) struct SeasonReply<'a> {
     /// Players that met the goal; null where the season had none.
     #[schema(required)]
     successes: Option<u64>,
-    /// Which part of the players that is; null without a goal or players.
-    #[schema(required)]
+    /// Which part of the players that is, from 0 to 1, rounded to four decimals; null without a goal or players.
+    #[schema(required, example = 0.6667)]
     success_rate: Option<f64>,
+    /// How many players have a streak of which length that reaches up to this season, shortest first; null where it had no
+    /// goal. Those of a season that takes submissions may be a few moments old.
+    #[schema(required, value_type = Option<Vec<StreakReply>>)]
+    streaks: Option<&'a [StreakCount]>,
+}
+
+/// How many players have a streak of one length.
+#[derive(ToSchema)]
+#[schema(as = StreakCount)]
+#[expect(dead_code, reason = "documents the engine's StreakCount, which knows nothing of OpenAPI")]
+pub(crate) struct StreakReply {
+    /// Consecutive seasons with success.
+    #[schema(minimum = 1)]
+    length: u32,
+    players: u64,
 }
 
 impl<'a> From<&'a SeasonInfo> for SeasonReply<'a> {
@@ -80,15 +95,21 @@ impl<'a> From<&'a SeasonInfo> for SeasonReply<'a> {
             mean: season.mean,
             successes: season.successes,
             success_rate: success_rate(season),
+            streaks: season.streaks.as_deref(),
         }
     }
 }
 
 /// The part of a season's players that met its goal.
-pub(crate) fn success_rate(season: &SeasonInfo) -> Option<f64> {
+fn success_rate(season: &SeasonInfo) -> Option<f64> {
     let successes = season.successes.filter(|_| season.players > 0)?;
     #[expect(clippy::cast_precision_loss, reason = "players are far fewer than 2^53")]
-    Some(successes as f64 / season.players as f64)
+    Some(rate(successes as f64 / season.players as f64))
+}
+
+/// A rate as it is written: what people read as 66.67 %, without the digits that only division gave it.
+pub(crate) fn rate(rate: f64) -> f64 {
+    (rate * 10_000.0).round() / 10_000.0
 }
 
 /// Seasons, newest first.
@@ -96,12 +117,40 @@ pub(crate) fn success_rate(season: &SeasonInfo) -> Option<f64> {
 #[schema(as = Seasons)]
 pub(crate) struct SeasonsReply<'a> {
     pub(crate) data: Vec<SeasonReply<'a>>,
-    /// The mean of the success rates in `data`.
-    #[schema(required)]
+    /// The mean of the success rates of all seasons asked for, on this page or not: of those that are over, had a goal and
+    /// any players. From 0 to 1, rounded to four decimals; null where there are none.
+    #[schema(required, example = 0.6667)]
     pub(crate) mean_success_rate: Option<f64>,
     /// What `before` takes for the next page.
     #[schema(required)]
     pub(crate) next: Option<String>,
+}
+
+/// A snapshot in a list.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Snapshot)]
+pub(crate) struct SnapshotReply {
+    /// Its date in the board's zone.
+    #[schema(value_type = String, example = "2026-02-21")]
+    pub(crate) snapshot: LocalDate,
+    /// Players with an entry.
+    pub(crate) players: u64,
+}
+
+impl From<&SnapshotInfo> for SnapshotReply {
+    fn from(info: &SnapshotInfo) -> Self {
+        Self { snapshot: info.date, players: info.players }
+    }
+}
+
+/// Snapshots, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Snapshots)]
+pub(crate) struct SnapshotsReply {
+    pub(crate) data: Vec<SnapshotReply>,
+    /// What `before` takes for the next page.
+    #[schema(required, value_type = Option<String>)]
+    pub(crate) next: Option<LocalDate>,
 }
 
 /// Whether a season takes submissions.

@@ -6,8 +6,10 @@ use axum::{
     response::Response,
 };
 use serde::{Serialize, Serializer};
-use standings_core::{BoardId, Millis, SeasonId};
-use standings_engine::{Bin, Decile, RankAnswer, Receipt, Row};
+use standings_core::{BoardId, LocalDate, Millis, SeasonId};
+use standings_engine::{
+    AmongFriends, Bin, Decile, FriendRow, PlayerEntry, RankAnswer, Receipt, Row,
+};
 use utoipa::ToSchema;
 
 use crate::problem::{Code, Problem};
@@ -174,6 +176,14 @@ pub(crate) struct RowReply<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     success: Option<bool>,
+    /// In a snapshot, the official rank of those who have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<i64>, minimum = 1, nullable = false)]
+    official_rank: Option<u32>,
+    /// Among friends: the rank on the board, `rank` being that among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, nullable = false)]
+    board_rank: Option<u64>,
     /// Of one player's own row: 100 × (players − players strictly better) / players.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -204,10 +214,29 @@ impl<'a> From<&'a Row> for RowReply<'a> {
             score: row.score.get(),
             at: Time(row.at),
             success: row.success,
+            official_rank: row.official_rank,
+            board_rank: None,
             percentile: None,
             updated_at: None,
             estimated,
             error_bound,
+        }
+    }
+}
+
+impl<'a> From<&'a FriendRow> for RowReply<'a> {
+    fn from(friend: &'a FriendRow) -> Self {
+        let row = Self::from(&friend.row);
+        Self { rank: friend.rank.get(), board_rank: Some(row.rank), ..row }
+    }
+}
+
+impl<'a> From<&'a PlayerEntry> for RowReply<'a> {
+    fn from(entry: &'a PlayerEntry) -> Self {
+        Self {
+            percentile: Some(entry.percentile),
+            updated_at: Some(Time(entry.updated_at)),
+            ..Self::from(&entry.row)
         }
     }
 }
@@ -222,6 +251,16 @@ impl Serialize for RowsReply<'_> {
     }
 }
 
+/// Rows among friends, written likewise.
+#[derive(Debug)]
+pub(crate) struct FriendsReply<'a>(&'a [FriendRow]);
+
+impl Serialize for FriendsReply<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(RowReply::from))
+    }
+}
+
 /// A page of a board, best first.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Page)]
@@ -229,6 +268,10 @@ pub(crate) struct PageReply<'a> {
     pub(crate) board: &'a str,
     #[schema(value_type = String, example = "2026-11")]
     pub(crate) season: &'a SeasonId,
+    /// The date, where a snapshot was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, nullable = false, example = "2026-02-21")]
+    pub(crate) snapshot: Option<LocalDate>,
     #[schema(value_type = Vec<RowReply>)]
     pub(crate) data: RowsReply<'a>,
     /// Rows in `data`.
@@ -248,20 +291,43 @@ pub(crate) struct PageReply<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Entry)]
 pub(crate) struct EntryReply<'a> {
-    user_info: RowReply<'a>,
+    /// Null only with `friends`, for a player without an entry.
+    #[schema(required)]
+    user_info: Option<RowReply<'a>>,
     /// With `around`: the rows on each side with the player among them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<RowReply>, required = false)]
     around: Option<RowsReply<'a>>,
+    /// With `friends`: the player and the friends that have an entry, best first, each with `rank` among them and
+    /// `board_rank`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<RowReply>, required = false)]
+    friends: Option<FriendsReply<'a>>,
+    /// The date, where a snapshot was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, nullable = false, example = "2026-02-21")]
+    snapshot: Option<LocalDate>,
 }
 
 impl<'a> EntryReply<'a> {
     /// The entry, with its surroundings where they were asked for.
-    pub(crate) fn new(entry: &'a standings_engine::PlayerEntry, around: bool) -> Self {
-        let mut user_info = RowReply::from(&entry.row);
-        user_info.percentile = Some(entry.percentile);
-        user_info.updated_at = Some(Time(entry.updated_at));
-        Self { user_info, around: around.then_some(RowsReply(&entry.around)) }
+    pub(crate) fn new(entry: &'a PlayerEntry, around: bool) -> Self {
+        Self {
+            user_info: Some(entry.into()),
+            around: around.then_some(RowsReply(&entry.around)),
+            friends: None,
+            snapshot: entry.standing.snapshot,
+        }
+    }
+
+    /// The entry, if there is one, among those of friends.
+    pub(crate) fn among_friends(among: &'a AmongFriends) -> Self {
+        Self {
+            user_info: among.entry.as_ref().map(RowReply::from),
+            around: None,
+            friends: Some(FriendsReply(&among.rows)),
+            snapshot: among.standing.snapshot,
+        }
     }
 }
 
@@ -275,6 +341,10 @@ pub(crate) struct PlaceReply<'a> {
     percentile: f64,
     #[schema(value_type = Vec<RowReply>)]
     around: RowsReply<'a>,
+    /// The date, where a snapshot was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, nullable = false, example = "2026-02-21")]
+    snapshot: Option<LocalDate>,
     /// Present where the rank is only estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -297,13 +367,14 @@ impl<'a> PlaceReply<'a> {
             rank: place.rank.rank.get(),
             percentile: place.percentile,
             around: RowsReply(&place.around),
+            snapshot: place.standing.snapshot,
             estimated,
             error_bound,
         }
     }
 }
 
-/// How the scores of a season are distributed.
+/// How the scores of a season or a snapshot are distributed.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Distribution)]
 pub(crate) struct DistributionReply {
@@ -319,6 +390,10 @@ pub(crate) struct DistributionReply {
     /// Players by score, in equal steps.
     histogram: Vec<BinReply>,
     computed_at: Time,
+    /// The date, where a snapshot was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, nullable = false, example = "2026-02-21")]
+    snapshot: Option<LocalDate>,
 }
 
 /// The score at which a share of the players begins.
@@ -356,6 +431,7 @@ impl From<&standings_engine::Distribution> for DistributionReply {
             deciles: of.deciles.iter().map(decile).collect(),
             histogram: of.histogram.iter().map(bin).collect(),
             computed_at: Time(of.computed_at),
+            snapshot: of.standing.snapshot,
         }
     }
 }

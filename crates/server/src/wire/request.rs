@@ -1,19 +1,22 @@
 //! What clients send. Constructing is validating: a parsed body is a valid one.
 
-use std::{fmt, marker::PhantomData};
+use std::{collections::HashSet, fmt, marker::PhantomData, num::NonZeroU32};
 
 use serde::{Deserialize, Deserializer, de};
 use serde_json::value::RawValue;
 use standings_core::{
     EventId, KeyName, Millis, Name, PlayerId, Profile, Score,
-    limits::MAX_SCORE,
+    limits::{FRIENDS, MAX_SCORE},
     player::{Attributes, AvatarUrl},
     rule::Submission,
 };
 use standings_engine::{Role, ScoreRow};
 use utoipa::ToSchema;
 
-use crate::{extract::invalid, problem::Problem};
+use crate::{
+    extract::invalid,
+    problem::{Code, Problem},
+};
 
 /// One score.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -86,7 +89,79 @@ impl From<RowBody> for ScoreRow {
             score: body.score.0,
             at: body.at.map(|at| at.0),
             user_name: body.user_name,
+            official_rank: None,
         }
+    }
+}
+
+/// A row of an imported snapshot.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = SnapshotRow)]
+pub(crate) struct SnapshotRowBody {
+    /// Whose score.
+    #[schema(value_type = String, min_length = 1, max_length = 128)]
+    user_id: PlayerId,
+    /// The score of that date.
+    #[schema(value_type = i64, minimum = -9_007_199_254_740_991_i64, maximum = 9_007_199_254_740_991_i64)]
+    score: Whole,
+    /// When it was reached; default: the time of that date's snapshot by the board's definition, or now if that is earlier.
+    at: Option<Instant>,
+    /// The display name of that date.
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 256)]
+    user_name: Option<Name>,
+    /// The rank that someone else gave, such as the game's own list.
+    #[schema(value_type = Option<i64>, minimum = 1, maximum = 4_294_967_295_i64)]
+    official_rank: Option<GivenRank>,
+}
+
+impl From<SnapshotRowBody> for ScoreRow {
+    fn from(body: SnapshotRowBody) -> Self {
+        Self {
+            player: body.user_id,
+            score: body.score.0,
+            at: body.at.map(|at| at.0),
+            user_name: body.user_name,
+            official_rank: body.official_rank.map(|rank| rank.0.get()),
+        }
+    }
+}
+
+/// A rank that someone else gave.
+#[derive(Clone, Copy, Debug)]
+struct GivenRank(NonZeroU32);
+
+impl<'de> Deserialize<'de> for GivenRank {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let rank = u32::deserialize(deserializer).ok().and_then(NonZeroU32::new);
+        rank.map(Self).ok_or_else(|| {
+            de::Error::custom(format_args!("a rank is a whole number from 1 to {}", u32::MAX))
+        })
+    }
+}
+
+/// A player's friends.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Friends)]
+pub(crate) struct FriendsBody {
+    /// Up to 5,000 ids. They need not be known yet; the player itself and repeated ids are dropped.
+    #[schema(value_type = Vec<String>)]
+    user_ids: Vec<PlayerId>,
+}
+
+impl FriendsBody {
+    /// The list as it is stored: each friend once, in the order given, and never the player itself.
+    pub(crate) fn of(self, player: &PlayerId) -> Result<Vec<PlayerId>, Problem> {
+        let mut friends = self.user_ids;
+        let mut seen = HashSet::new();
+        friends.retain(|friend| friend != player && seen.insert(friend.clone()));
+        if friends.len() > FRIENDS {
+            let detail =
+                format!("a list has up to {FRIENDS} friends, and this one {}", friends.len());
+            return Err(Problem::new(Code::TooManyFriends, detail));
+        }
+        Ok(friends)
     }
 }
 
@@ -292,6 +367,35 @@ mod tests {
         let error = parse("1.5").unwrap_err();
         assert!(error.detail().starts_with("points: "), "{}", error.detail());
         assert!(error.detail().contains("whole number within"), "{}", error.detail());
+    }
+
+    #[test]
+    fn only_a_row_of_a_snapshot_has_an_official_rank() {
+        let row = |rank: &str| format!(r#"{{"user_id":"a","score":1,"official_rank":{rank}}}"#);
+        let parse = |rank: &str| {
+            parse_json::<Object<SnapshotRowBody>>(row(rank).as_bytes())
+                .map(|body| ScoreRow::from(body.0).official_rank)
+        };
+        assert_eq!(parse("1").unwrap(), Some(1));
+        assert_eq!(parse("4294967295").unwrap(), Some(u32::MAX));
+        assert_eq!(parse("null").unwrap(), None);
+        for bad in ["0", "-1", "4294967296", "1.0", "\"1\"", "true"] {
+            let error = parse(bad).unwrap_err();
+            assert!(error.detail().starts_with("official_rank: a rank is"), "{}", error.detail());
+        }
+        let error = parse_json::<Object<RowBody>>(row("1").as_bytes()).unwrap_err();
+        assert!(error.detail().contains("unknown field `official_rank`"), "{}", error.detail());
+    }
+
+    #[test]
+    fn a_list_of_friends_has_each_once_and_not_the_player() {
+        let id = |text: &str| PlayerId::new(text).unwrap();
+        let body = FriendsBody { user_ids: ["b", "a", "c", "b"].map(id).to_vec() };
+        assert_eq!(body.of(&id("a")).unwrap(), ["b", "c"].map(id));
+        let many = |count: usize| (0..count).map(|i| id(&i.to_string())).collect();
+        assert_eq!(FriendsBody { user_ids: many(5001) }.of(&id("0")).unwrap().len(), 5000);
+        let error = FriendsBody { user_ids: many(5001) }.of(&id("a")).unwrap_err();
+        assert_eq!(error.code(), Code::TooManyFriends);
     }
 
     #[test]

@@ -32,6 +32,14 @@ fn a_wrong_call_has_the_code_of_a_wrong_call() {
         &["board", "create", "b", "--rule", "worst"],
         &["import", "x.csv"],
         &["check"],
+        &["season", "close"],
+        &["snapshot", "take"],
+        &["player", "set-friends", "alice"],
+        &["player", "erase", "alice"],
+        &["top", "--season", "2026-11", "--snapshot", "latest"],
+        &["rank", "alice", "--friends", "--around", "4"],
+        &["export", "--year", "2025", "--season", "2025-11"],
+        &["import", "x.csv", "--board", "b", "--season", "2025-11", "--snapshot", "2025-11-01"],
         &["top", "--server", "localhost"],
     ] {
         standings(args).fails(2);

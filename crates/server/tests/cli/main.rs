@@ -6,8 +6,11 @@ mod errors;
 mod files;
 mod kill;
 mod offline;
+mod players;
 mod process;
 mod scores;
+mod seasons;
+mod snapshots;
 
 use process::standings;
 
@@ -22,6 +25,17 @@ fn the_help_of_every_subcommand_has_an_example() {
         "board create",
         "board show",
         "board delete",
+        "season list",
+        "season close",
+        "snapshot list",
+        "snapshot take",
+        "player show",
+        "player history",
+        "player seasons",
+        "player snapshots",
+        "player friends",
+        "player set-friends",
+        "player erase",
         "top",
         "rank",
         "submit",
@@ -37,6 +51,13 @@ fn the_help_of_every_subcommand_has_an_example() {
         let help = standings(&words).ok();
         assert!(help.contains("Example"), "{subcommand}");
         assert!(help.contains(&format!("\n  standings {subcommand}")), "{subcommand}: {help}");
+    }
+    for (command, words) in [
+        ("import", "Rows are `user_id,score[,at,user_name]`"),
+        ("export", "Rows are `user_id,score,at,user_name`, best first"),
+        ("snapshot", "A snapshot is read with `--snapshot`"),
+    ] {
+        assert!(standings(&[command, "--help"]).ok().contains(words), "{command}");
     }
     let all = standings(&["--help"]).ok();
     for subcommand in subcommands {

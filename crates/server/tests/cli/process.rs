@@ -16,7 +16,12 @@ pub(crate) const ADMIN: &str = "an-admin-key-for-tests";
 
 /// The binary, without what the environment may say about servers.
 pub(crate) fn command() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_standings"));
+    program(Path::new(env!("CARGO_BIN_EXE_standings")))
+}
+
+/// A program, likewise.
+pub(crate) fn program(path: &Path) -> Command {
+    let mut command = Command::new(path);
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("STANDINGS_") || text.to_ascii_lowercase().ends_with("_proxy") {
@@ -103,7 +108,12 @@ impl Server {
 
     /// A command that calls this server with the admin key.
     pub(crate) fn command(&self) -> Command {
-        let mut command = command();
+        self.program(Path::new(env!("CARGO_BIN_EXE_standings")))
+    }
+
+    /// A program that calls this server with the admin key.
+    pub(crate) fn program(&self, path: &Path) -> Command {
+        let mut command = program(path);
         command.env("STANDINGS_SERVER", &self.address).env("STANDINGS_ADMIN_KEY", ADMIN);
         command
     }

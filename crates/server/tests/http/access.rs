@@ -11,12 +11,16 @@ const GUARDED: &[(&str, &str, &str)] = &[
     ("POST", "/v1/boards/main/scores", "game"),
     ("POST", "/v1/boards/main/scores/batch", "game"),
     ("PUT", "/v1/players/a", "game"),
+    ("PUT", "/v1/players/a/friends", "game"),
+    ("DELETE", "/v1/players/a", "admin"),
     ("PUT", "/v1/boards/main/scores", "admin"),
     ("DELETE", "/v1/boards/main/scores/a", "admin"),
     ("PUT", "/v1/boards/main", "admin"),
     ("DELETE", "/v1/boards/main", "admin"),
     ("POST", "/v1/boards/main/seasons/close", "admin"),
     ("PUT", "/v1/boards/main/seasons/2026-10", "admin"),
+    ("POST", "/v1/boards/main/snapshots", "admin"),
+    ("PUT", "/v1/boards/main/snapshots/2026-02-21", "admin"),
     ("GET", "/v1/keys", "admin"),
     ("POST", "/v1/keys", "admin"),
     ("DELETE", "/v1/keys/game", "admin"),
@@ -72,9 +76,19 @@ fn reads_are_open_unless_the_configuration_wants_a_key() {
     let open = Server::start();
     open.get("/v1/scores").ok(200);
     let closed = Server::with(HttpOptions { reads: Reads::Key, ..HttpOptions::default() });
-    for path in
-        ["/v1/scores", "/v1/scores/a", "/v1/boards", "/v1/players?name=a", "/v1/distribution"]
-    {
+    for path in [
+        "/v1/scores",
+        "/v1/scores/a",
+        "/v1/scores/a?friends=true",
+        "/v1/boards",
+        "/v1/boards/main/snapshots",
+        "/v1/players?name=a",
+        "/v1/players/a/friends",
+        "/v1/players/a/scores",
+        "/v1/players/a/seasons",
+        "/v1/players/a/snapshots",
+        "/v1/distribution",
+    ] {
         closed.get(path).refused(401, "unauthorized");
     }
     closed.send("GET", "/v1/scores", "read", &Value::Null).ok(200);

@@ -117,6 +117,14 @@ fn an_address_that_leads_nowhere_is_a_problem() {
         ("/v1/scores/at/9007199254740992", 400, "malformed"),
         ("/v1/scores/a/b", 404, "not_found"),
         ("/v1/players/nobody", 404, "unknown_player"),
+        ("/v1/players/nobody/scores/5", 404, "not_found"),
+        ("/v1/players/a%2Fb/friends", 400, "malformed"),
+        ("/v1/players/a/seasons?board=none&from=2026-01", 404, "unknown_board"),
+        ("/v1/players/a/seasons?from=2026-W46", 404, "unknown_season"),
+        ("/v1/players/a/seasons?to=2026-11.2", 404, "unknown_season"),
+        ("/v1/players/a/scores?before=x", 400, "bad_cursor"),
+        ("/v1/players/a/scores?before=", 400, "bad_cursor"),
+        ("/v1/players/a/snapshots?before=x", 400, "bad_cursor"),
     ] {
         let reply = server.get(path);
         assert_eq!((reply.status, reply.code().as_str()), (status, code), "{path}");
@@ -145,6 +153,12 @@ fn a_parameter_that_is_wrong_unknown_or_out_of_place_is_refused() {
         "success=1",
         "season=never-was",
         "season=",
+        "snapshot=",
+        "snapshot=today",
+        "snapshot=2026-2-1",
+        "snapshot=2026-02-21&season=2026-02",
+        "season=current&snapshot=latest",
+        "ids=a&season=2026-02&snapshot=latest",
         "lmit=5",
         "limit=%ff",
         "LIMIT=5",
@@ -158,15 +172,14 @@ fn a_parameter_that_is_wrong_unknown_or_out_of_place_is_refused() {
     let unknown = server.get("/v1/scores?lmit=5").json();
     assert!(unknown["detail"].as_str().unwrap().contains("lmit"), "{unknown}");
     for path in [
-        "/v1/scores?snapshot=latest",
-        "/v1/scores/a?friends=true",
-        "/v1/scores/a?snapshot=2026-02-21",
-    ] {
-        server.get(path).refused(400, "unsupported");
-    }
-    for path in [
         "/v1/scores/a?around=101",
         "/v1/scores/a?around=-1",
+        "/v1/scores/a?friends=yes",
+        "/v1/scores/a?friends=true&around=4",
+        "/v1/scores/a?friends=true&limit=4",
+        "/v1/scores/a?snapshot=latest&season=current",
+        "/v1/scores/at/5?snapshot=soon",
+        "/v1/distribution?snapshot=latest&season=current",
         "/v1/boards?x=1",
         "/v1/players",
         "/v1/players?name=a&prefix=b",
@@ -174,6 +187,22 @@ fn a_parameter_that_is_wrong_unknown_or_out_of_place_is_refused() {
         "/v1/boards/main/seasons?year=x",
         "/v1/boards/main/seasons?before=soon",
         "/v1/players/a?board=main",
+        "/v1/boards/main/snapshots?before=soon",
+        "/v1/boards/main/snapshots?limit=0",
+        "/v1/boards/main/snapshots?year=2026",
+        "/v1/players/a/friends?limit=5",
+        "/v1/players/a/scores?limit=1001",
+        "/v1/players/a/scores?board=Main",
+        "/v1/players/a/scores?from=2026-01-01",
+        "/v1/players/a/seasons?limit=0",
+        "/v1/players/a/seasons?from=",
+        "/v1/players/a/seasons?from=soon",
+        "/v1/players/a/seasons?to=2026-02-30",
+        "/v1/players/a/seasons?before=soon",
+        "/v1/players/a/seasons?from=2026-03&to=2026-01",
+        "/v1/players/a/snapshots?from=2026-02",
+        "/v1/players/a/snapshots?to=soon",
+        "/v1/players/a/snapshots?from=2026-02-02&to=2026-02-01",
     ] {
         server.get(path).refused(400, "malformed");
     }
@@ -223,6 +252,19 @@ fn definitions_profiles_and_keys_are_checked_too() {
     ] {
         put("/v1/players/a", profile).refused(400, "malformed");
     }
+    for friends in [
+        json!({}),
+        json!([]),
+        json!(["a"]),
+        json!({"user_ids": "a"}),
+        json!({"user_ids": ["a/b"]}),
+        json!({"user_ids": [1]}),
+        json!({"user_ids": [], "ids": []}),
+    ] {
+        put("/v1/players/a/friends", friends).refused(400, "malformed");
+    }
+    let many: Vec<_> = (0..5001).map(|i| i.to_string()).collect();
+    put("/v1/players/a/friends", json!({"user_ids": many})).refused(422, "too_many_friends");
     for key in [
         json!({"name": "a b", "role": "game"}),
         json!({"name": "k", "role": "king"}),
@@ -231,6 +273,11 @@ fn definitions_profiles_and_keys_are_checked_too() {
         server.send("POST", "/v1/keys", "admin", &key).refused(400, "malformed");
     }
     server.send("POST", "/v1/backup", "admin", &json!({"path": 5})).refused(400, "malformed");
+    for path in ["/v1/boards/main/snapshots", "/v1/boards/main/seasons/close"] {
+        let refused = server.send("POST", path, "admin", &json!({"date": "2026-02-21"}));
+        refused.refused(400, "malformed");
+        assert!(refused.text.contains("takes no body"), "{}", refused.text);
+    }
     server.get("/v1/players/a").refused(404, "unknown_player");
     assert_eq!(state(&server), before);
 }

@@ -105,6 +105,8 @@ fn seasons_are_listed_closed_and_imported_whole() {
         "{}",
         refused.text
     );
+    let official = "{\"user_id\":\"x\",\"score\":3,\"official_rank\":1}\n";
+    server.ndjson("PUT", path, "admin", official).refused(400, "malformed");
     let twice = "{\"user_id\":\"x\",\"score\":3}\n{\"user_id\":\"x\",\"score\":7}\n";
     assert_eq!(server.ndjson("PUT", path, "admin", twice).status / 100, 4);
     assert_eq!(server.get("/v1/scores?season=2026-11").ok(200)["players"], 2);

@@ -6,19 +6,23 @@
 use std::collections::{BTreeMap, HashMap};
 
 use standings_core::{
-    Board, BoardId, EventId, Millis, Name, Order, PlayerId, Score, SeasonId, SeasonSpan,
+    Board, BoardId, EventId, LocalDate, Millis, Name, Order, PlayerId, Score, SeasonId, SeasonSpan,
     board::Ties,
     limits::MAX_AHEAD,
     rule::{Entry, Rejection, Submission, decide},
 };
 
-use crate::SeasonState;
+use super::frozen::ModelSnapshot;
+use crate::{PlayerEvent, SeasonState};
 
 /// All that an engine should know.
 #[derive(Default)]
 pub(super) struct Model {
     pub(super) boards: BTreeMap<BoardId, ModelBoard>,
     pub(super) names: BTreeMap<PlayerId, Name>,
+    pub(super) friends: BTreeMap<PlayerId, Vec<PlayerId>>,
+    /// What was accepted of each, oldest first.
+    pub(super) events: BTreeMap<PlayerId, Vec<PlayerEvent>>,
     /// Who has ever had a score or a name.
     pub(super) seen: std::collections::BTreeSet<PlayerId>,
 }
@@ -27,7 +31,12 @@ pub(super) struct ModelBoard {
     pub(super) definition: Board,
     /// Oldest first.
     pub(super) seasons: Vec<ModelSeason>,
-    ids: HashMap<EventId, Remembered>,
+    pub(super) snapshots: BTreeMap<LocalDate, ModelSnapshot>,
+    /// Snapshots due up to this instant have been taken.
+    pub(super) snapshots_through: Millis,
+    /// Whether it ever had a goal.
+    pub(super) had_goal: bool,
+    pub(super) ids: HashMap<EventId, Remembered>,
 }
 
 pub(super) struct ModelSeason {
@@ -35,10 +44,12 @@ pub(super) struct ModelSeason {
     pub(super) closed: bool,
     pub(super) goal: Option<Score>,
     pub(super) entries: BTreeMap<PlayerId, Entry>,
+    /// Who was erased after it had closed: shown no more, and still in the ranks of the others.
+    pub(super) ghosts: BTreeMap<PlayerId, Entry>,
 }
 
-struct Remembered {
-    player: PlayerId,
+pub(super) struct Remembered {
+    pub(super) player: PlayerId,
     points: Score,
     season: SeasonId,
     entry: Entry,
@@ -62,7 +73,8 @@ pub(super) type ModelRow = (PlayerId, u64, Score, Millis);
 
 impl ModelSeason {
     fn new(span: SeasonSpan) -> Self {
-        Self { span, closed: false, goal: None, entries: BTreeMap::new() }
+        let (entries, ghosts) = (BTreeMap::new(), BTreeMap::new());
+        Self { span, closed: false, goal: None, entries, ghosts }
     }
 
     pub(super) fn state(&self, now: Millis) -> SeasonState {
@@ -78,7 +90,7 @@ impl ModelSeason {
     /// Best first.
     pub(super) fn rows(&self, definition: &Board) -> Vec<ModelRow> {
         let order = definition.order();
-        let mut rows: Vec<_> = self.entries.iter().collect();
+        let mut rows: Vec<_> = self.entries.iter().chain(&self.ghosts).collect();
         rows.sort_by_key(|(player, entry)| (order.fold(entry.score), entry.at, *player));
         let mut ranked: Vec<ModelRow> = Vec::with_capacity(rows.len());
         for (position, (player, entry)) in (1..).zip(rows) {
@@ -92,6 +104,7 @@ impl ModelSeason {
             };
             ranked.push((player.clone(), rank, entry.score, entry.at));
         }
+        ranked.retain(|row| !self.ghosts.contains_key(&row.0));
         ranked
     }
 
@@ -102,7 +115,8 @@ impl ModelSeason {
             (order.fold(entry.score), entry.at, player.as_str().to_owned())
         };
         let mine = key(player, entry);
-        let ahead = self.entries.iter().filter(|(other, entry)| match definition.ties() {
+        let all = self.entries.iter().chain(&self.ghosts);
+        let ahead = all.filter(|(other, entry)| match definition.ties() {
             Ties::Share => order.better(entry.score, self.entries[player].score),
             Ties::Earliest => key(other, entry) < mine,
         });
@@ -118,7 +132,14 @@ impl ModelSeason {
 impl ModelBoard {
     pub(super) fn new(definition: Board, now: Millis) -> Self {
         let seasons = vec![ModelSeason::new(definition.season_at(now))];
-        Self { definition, seasons, ids: HashMap::new() }
+        Self {
+            had_goal: definition.goal().is_some(),
+            definition,
+            seasons,
+            snapshots: BTreeMap::new(),
+            snapshots_through: now,
+            ids: HashMap::new(),
+        }
     }
 
     pub(super) fn order(&self) -> Order {

@@ -9,7 +9,9 @@ use std::{
 use fjall::{OwnedWriteBatch, PersistMode};
 use standings_core::{PlayerId, Profile};
 
-use super::{Group, History, Result, StoredEvent, StoredId, event_key, id_key, names::name_key};
+use super::{
+    Group, History, Result, StoredEvent, event_key, friends::StoredFriends, names::name_key,
+};
 use crate::embedded::record::Record;
 
 /// Records in one batch: enough that the cost of a batch does not count, few enough to be small in memory.
@@ -80,7 +82,15 @@ impl History {
 
     /// Applies groups in one atomic batch, together with the position that they lead to.
     fn apply(&self, groups: &[Arc<Group>]) -> Result<()> {
+        // An erasure looks at what the store has, so all that comes before it must be there.
+        let erases = |group: &Arc<Group>| {
+            group.records.iter().any(|record| matches!(record, Record::PlayerErased { .. }))
+        };
+        if groups.len() > 1 && groups.iter().any(erases) {
+            return groups.iter().try_for_each(|group| self.apply(std::slice::from_ref(group)));
+        }
         let Some(last) = groups.last() else { return Ok(()) };
+        let _changing = self.changing.lock();
         let mut batch = self.db.batch();
         // What earlier records of this very batch have made of profiles: the store cannot tell yet.
         let mut profiles = HashMap::new();
@@ -106,10 +116,7 @@ impl History {
                 let stored = StoredEvent::of(event);
                 let key = event_key(&event.player, event.board, seq);
                 batch.insert(&self.events, key, postcard::to_stdvec(&stored)?);
-                if let Some(id) = &event.event_id {
-                    let stored = postcard::to_stdvec(&StoredId::of(event))?;
-                    batch.insert(&self.ids, id_key(event.board, id), stored);
-                }
+                self.insert_id(batch, event)?;
             }
             Record::Scores { .. } => {
                 batch.insert(&self.imports, seq.to_be_bytes(), postcard::to_stdvec(record)?);
@@ -136,13 +143,29 @@ impl History {
                 batch.insert(&self.players, player.as_bytes(), postcard::to_stdvec(profile)?);
                 profiles.insert(player.clone(), Some(profile.clone()));
             }
+            Record::FriendsPut { player, friends } => {
+                let stored = StoredFriends { seq, friends: friends.clone() };
+                batch.insert(&self.friends, player.as_bytes(), postcard::to_stdvec(&stored)?);
+            }
+            Record::NameWas { .. } => {}
+            Record::PlayerErased { player, .. } => {
+                self.erase(batch, player)?;
+                profiles.insert(player.clone(), None);
+                batch.insert(&self.catalog, seq.to_be_bytes(), postcard::to_stdvec(record)?);
+            }
             Record::BoardPut { .. }
             | Record::BoardDeleted { .. }
             | Record::SeasonOpened { .. }
             | Record::SeasonEnds { .. }
             | Record::SeasonClosed { .. }
             | Record::SeasonFrozen { .. }
+            | Record::SeasonExpired { .. }
             | Record::SeasonDropped { .. }
+            | Record::SnapshotTaken(_)
+            | Record::SnapshotFrozen { .. }
+            | Record::SnapshotImported { .. }
+            | Record::SnapshotDropped { .. }
+            | Record::ErasuresPurged { .. }
             | Record::KeyPut { .. }
             | Record::KeyDeleted { .. } => {
                 batch.insert(&self.catalog, seq.to_be_bytes(), postcard::to_stdvec(record)?);

@@ -9,7 +9,9 @@
 //! |---|---|---|
 //! | `meta` | `position` | the next sequence number to apply, u64 big endian |
 //! | `events` | player, 0, board u32, sequence u64 | [`StoredEvent`] |
-//! | `ids` | board u32, event id | [`StoredId`] |
+//! | `ids-`*t* | board u32, event id | [`StoredId`], of those accepted in the span of time that ends at *t* |
+//! | `friends` | player | [`StoredFriends`](friends::StoredFriends) |
+//! | `bests` | player, 0, board u32 | [`StoredBest`], of seasons that are gone |
 //! | `players` | player | profile |
 //! | `names` | folded name, 0, player | the name as written |
 //! | `catalog` | sequence u64 | a record of boards, seasons or keys |
@@ -17,12 +19,16 @@
 //!
 //! Numbers in keys are big endian, so that they sort.
 
+mod bests;
+mod clearing;
 mod feed;
+mod friends;
+mod ids;
 mod names;
+mod player_events;
 mod tail;
 
 use std::{
-    collections::BTreeSet,
     path::Path,
     sync::{
         Arc,
@@ -36,7 +42,11 @@ use serde::{Deserialize, Serialize};
 use standings_core::{EventId, Millis, PlayerId, Profile, Score, rule::Entry};
 
 use super::record::{BoardNo, Event, Record, SeasonNo};
-use tail::Tail;
+pub(crate) use bests::StoredBest;
+use clearing::Gone;
+pub(crate) use clearing::Present;
+use ids::Ids;
+use tail::{Tail, Waiting};
 
 /// Memory for blocks of the history: names and event ids of players who are active now.
 const CACHE_BYTES: u64 = 32 << 20;
@@ -51,12 +61,18 @@ pub(crate) struct History {
     db: Database,
     meta: Keyspace,
     events: Keyspace,
-    ids: Keyspace,
+    ids: Ids,
     players: Keyspace,
     names: Keyspace,
+    friends: Keyspace,
+    bests: Keyspace,
     catalog: Keyspace,
     imports: Keyspace,
     tail: Mutex<Tail>,
+    /// Held by whoever changes the store: the feeding thread, and the keeper when it clears away.
+    changing: Mutex<()>,
+    /// What compactions leave out.
+    gone: Gone,
     /// Signals the feeding thread: records wait, or the end has come.
     work: Condvar,
     /// Signals writers that wait for room.
@@ -151,19 +167,21 @@ pub(crate) enum HistoryError {
 pub(crate) type Result<T> = std::result::Result<T, HistoryError>;
 
 impl History {
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path, event_id_window: Millis) -> Result<Self> {
+        let gone = Gone::default();
         let db = Database::builder(path)
             .cache_size(CACHE_BYTES)
             .max_journaling_size(JOURNAL_BYTES)
             .manual_journal_persist(true)
             .worker_threads(1)
+            .with_compaction_filter_factories(gone.filters())
             .open()?;
-        let keyspace = |name| {
-            db.keyspace(name, || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES))
-        };
+        let keyspace = |name: &str| db.keyspace(name, options);
         let meta = keyspace("meta")?;
         let events = keyspace("events")?;
-        let ids = keyspace("ids")?;
+        let ids = Ids::open(&db, event_id_window)?;
+        let friends = keyspace("friends")?;
+        let bests = keyspace("bests")?;
         let players = keyspace("players")?;
         let names = keyspace("names")?;
         let catalog = keyspace("catalog")?;
@@ -181,9 +199,13 @@ impl History {
             ids,
             players,
             names,
+            friends,
+            bests,
             catalog,
             imports,
             tail: Mutex::new(Tail::new(position)),
+            changing: Mutex::new(()),
+            gone,
             work: Condvar::new(),
             room: tokio::sync::Notify::new(),
             durable: position.into(),
@@ -212,7 +234,10 @@ impl History {
     pub(crate) fn push(&self, group: Group) {
         let group = Arc::new(group);
         self.tail.lock().push(Arc::clone(&group));
-        if group.records.iter().any(|record| matches!(record, Record::PlayerPut { .. })) {
+        let changes = |record: &Record| {
+            matches!(record, Record::PlayerPut { .. } | Record::PlayerErased { .. })
+        };
+        if group.records.iter().any(changes) {
             self.forget_profiles(&group);
         }
     }
@@ -247,8 +272,10 @@ impl History {
     }
 
     fn load_profile(&self, player: &PlayerId) -> Result<Option<Arc<Profile>>> {
-        if let Some(profile) = self.tail.lock().profile(player) {
-            return Ok(Some(profile));
+        match self.tail.lock().profile(player) {
+            Waiting::Profile(profile) => return Ok(Some(profile)),
+            Waiting::Erased => return Ok(None),
+            Waiting::Nothing => {}
         }
         match self.players.get(player.as_bytes())? {
             Some(bytes) => Ok(Some(Arc::new(postcard::from_bytes(&bytes)?))),
@@ -259,45 +286,10 @@ impl History {
     fn forget_profiles(&self, group: &Group) {
         self.profile_epoch.fetch_add(1, Ordering::SeqCst);
         for record in &group.records {
-            if let Record::PlayerPut { player, .. } = record {
+            if let Record::PlayerPut { player, .. } | Record::PlayerErased { player, .. } = record {
                 self.profiles.remove(player);
             }
         }
-    }
-
-    /// What was answered for an event id.
-    pub(crate) fn event_id(&self, board: BoardNo, id: &EventId) -> Result<Option<StoredId>> {
-        if let Some(stored) = self.tail.lock().event_id(board, id) {
-            return Ok(Some(stored));
-        }
-        match self.ids.get(id_key(board, id))? {
-            Some(bytes) => Ok(Some(postcard::from_bytes(&bytes)?)),
-            None => Ok(None),
-        }
-    }
-
-    /// The boards on which a player has ever had an event.
-    pub(crate) fn boards_of(&self, player: &PlayerId) -> Result<BTreeSet<BoardNo>> {
-        // The tail before the store: what leaves the one meanwhile is in the other.
-        let waiting = self.tail.lock().groups();
-        let events =
-            waiting.iter().flat_map(|group| &group.records).filter_map(|record| match record {
-                Record::Event(event) if event.player == *player => Some(event.board),
-                _ => None,
-            });
-        let mut boards: BTreeSet<BoardNo> = events.collect();
-        let mut from = 0;
-        // One seek a board: the number of events does not matter.
-        loop {
-            let (low, high) =
-                (event_key(player, from, 0), event_key(player, BoardNo::MAX, u64::MAX));
-            let Some(guard) = self.events.range(low..=high).next() else { break };
-            let board = split_event_key(&guard.key()?)?.1;
-            boards.insert(board);
-            let Some(next) = board.checked_add(1) else { break };
-            from = next;
-        }
-        Ok(boards)
     }
 
     /// Visits the whole ledger of events as the store has it: by player, then by board, then in order.
@@ -313,9 +305,14 @@ impl History {
         Ok(())
     }
 
-    /// The records that made boards, seasons and keys, in order.
-    pub(crate) fn catalog_records(&self) -> Result<Vec<Record>> {
-        self.catalog.iter().map(|guard| Ok(postcard::from_bytes(&guard.value()?)?)).collect()
+    /// The records that made boards, seasons and keys, in order, each with its number.
+    pub(crate) fn catalog_records(&self) -> Result<Vec<(u64, Record)>> {
+        let record = |guard: fjall::Guard| {
+            let (key, value) = guard.into_inner()?;
+            let seq = key.as_ref().try_into().map_err(|_| HistoryError::Key)?;
+            Ok((u64::from_be_bytes(seq), postcard::from_bytes(&value)?))
+        };
+        self.catalog.iter().map(record).collect()
     }
 
     /// Visits the scores that were set, in order, each record with its number.
@@ -345,17 +342,21 @@ impl History {
     pub(crate) fn copy_to(&self, path: &Path) -> Result<()> {
         use fjall::Readable as _;
         let snapshot = self.db.snapshot();
-        let copy = Self::open(path)?;
-        let pairs = [
-            (&self.events, &copy.events),
-            (&self.ids, &copy.ids),
-            (&self.players, &copy.players),
-            (&self.names, &copy.names),
-            (&self.catalog, &copy.catalog),
-            (&self.imports, &copy.imports),
-            (&self.meta, &copy.meta),
+        let copy = Self::open(path, self.ids.window)?;
+        let mut pairs = vec![
+            (self.events.clone(), copy.events.clone()),
+            (self.players.clone(), copy.players.clone()),
+            (self.names.clone(), copy.names.clone()),
+            (self.friends.clone(), copy.friends.clone()),
+            (self.bests.clone(), copy.bests.clone()),
+            (self.catalog.clone(), copy.catalog.clone()),
+            (self.imports.clone(), copy.imports.clone()),
+            (self.meta.clone(), copy.meta.clone()),
         ];
-        for (from, to) in pairs {
+        for (bucket, ids) in self.ids.buckets() {
+            pairs.push((ids, copy.ids.ending(&copy.db, bucket)?));
+        }
+        for (from, to) in &pairs {
             let mut ingestion = to.start_ingestion()?;
             for guard in snapshot.iter(from) {
                 let (key, value) = guard.into_inner()?;
@@ -368,8 +369,8 @@ impl History {
     }
 }
 
-fn id_key(board: BoardNo, id: &EventId) -> Vec<u8> {
-    [&board.to_be_bytes()[..], id.as_bytes()].concat()
+fn options() -> KeyspaceCreateOptions {
+    KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES)
 }
 
 /// Ids hold no control characters, so a zero byte ends one.

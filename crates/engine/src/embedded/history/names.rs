@@ -41,13 +41,19 @@ impl History {
         let waiting = self.tail.lock().groups();
         let mut latest = HashMap::new();
         for record in waiting.iter().flat_map(|group| &group.records) {
-            if let Record::PlayerPut { player, profile } = record {
-                latest.insert(player, profile);
+            match record {
+                Record::PlayerPut { player, profile } => {
+                    latest.insert(player, profile.name.as_ref());
+                }
+                Record::PlayerErased { player, .. } => {
+                    latest.insert(player, None);
+                }
+                _ => {}
             }
         }
         let mut found = BTreeMap::new();
-        for (player, profile) in &latest {
-            if let Some(name) = &profile.name {
+        for (player, name) in &latest {
+            if let Some(name) = *name {
                 let key = name_key(name, player);
                 if key.starts_with(&prefix) {
                     let player = PlayerId::clone(player);

@@ -1,7 +1,7 @@
 //! Records on their way into the store.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
 };
 
@@ -18,11 +18,30 @@ pub(super) struct Tail {
     position: u64,
     /// Records before this number may go into the store.
     released: u64,
-    /// The latest profile of each player who has one here, with its number.
-    profiles: HashMap<PlayerId, (u64, Arc<Profile>)>,
+    /// The latest profile of each player who has one here, with its number; `None` for who was erased.
+    profiles: HashMap<PlayerId, (u64, Option<Arc<Profile>>)>,
+    /// The latest lists of friends, likewise.
+    friends: HashMap<PlayerId, (u64, Arc<Vec<PlayerId>>)>,
+    /// Who was erased, and by which record: what the store has of them is from before that.
+    erased: HashMap<PlayerId, u64>,
     /// What each event id here was last used for, with the number of that record.
     ids: HashMap<BoardNo, HashMap<EventId, (u64, StoredId)>>,
     pub(super) closing: bool,
+}
+
+/// What of a player's profile is on its way into the store.
+pub(super) enum Waiting {
+    Profile(Arc<Profile>),
+    /// There is none any more.
+    Erased,
+    Nothing,
+}
+
+/// Forgets what is in the store by now. A later one of the same player stays.
+fn forget<T>(waiting: &mut HashMap<PlayerId, (u64, T)>, player: &PlayerId, seq: u64) {
+    if waiting.get(player).is_some_and(|(latest, _)| *latest == seq) {
+        waiting.remove(player);
+    }
 }
 
 impl Tail {
@@ -33,6 +52,8 @@ impl Tail {
             position,
             released: position,
             profiles: HashMap::new(),
+            friends: HashMap::new(),
+            erased: HashMap::new(),
             ids: HashMap::new(),
             closing: false,
         }
@@ -51,7 +72,19 @@ impl Tail {
         for (record, seq) in group.records.iter().zip(group.first_seq..) {
             match record {
                 Record::PlayerPut { player, profile } => {
-                    self.profiles.insert(player.clone(), (seq, Arc::new(profile.clone())));
+                    let profile = Some(Arc::new(profile.clone()));
+                    self.profiles.insert(player.clone(), (seq, profile));
+                }
+                Record::FriendsPut { player, friends } => {
+                    self.friends.insert(player.clone(), (seq, Arc::new(friends.clone())));
+                }
+                Record::PlayerErased { player, .. } => {
+                    self.profiles.insert(player.clone(), (seq, None));
+                    self.friends.insert(player.clone(), (seq, Arc::default()));
+                    self.erased.insert(player.clone(), seq);
+                    for ids in self.ids.values_mut() {
+                        ids.retain(|_, (_, stored)| stored.player != *player);
+                    }
                 }
                 Record::Event(event) => {
                     if let Some(id) = &event.event_id {
@@ -90,11 +123,12 @@ impl Tail {
             self.position = group.end();
             for (record, seq) in group.records.iter().zip(group.first_seq..) {
                 match record {
-                    // A later one of the same player stays.
-                    Record::PlayerPut { player, .. }
-                        if self.profiles.get(player).is_some_and(|(latest, _)| *latest == seq) =>
-                    {
-                        self.profiles.remove(player);
+                    Record::PlayerPut { player, .. } => forget(&mut self.profiles, player, seq),
+                    Record::FriendsPut { player, .. } => forget(&mut self.friends, player, seq),
+                    Record::PlayerErased { player, .. } => {
+                        forget(&mut self.profiles, player, seq);
+                        forget(&mut self.friends, player, seq);
+                        self.erased.retain(|erased, latest| erased != player || *latest != seq);
                     }
                     Record::Event(event) => {
                         if let Some(id) = &event.event_id
@@ -114,8 +148,31 @@ impl Tail {
         self.ids.retain(|_, ids| !ids.is_empty());
     }
 
-    pub(super) fn profile(&self, player: &PlayerId) -> Option<Arc<Profile>> {
-        self.profiles.get(player).map(|(_, profile)| Arc::clone(profile))
+    /// The profile that is on its way.
+    pub(super) fn profile(&self, player: &PlayerId) -> Waiting {
+        match self.profiles.get(player) {
+            Some((_, Some(profile))) => Waiting::Profile(Arc::clone(profile)),
+            Some((_, None)) => Waiting::Erased,
+            None => Waiting::Nothing,
+        }
+    }
+
+    pub(super) fn friends(&self, player: &PlayerId) -> Option<Arc<Vec<PlayerId>>> {
+        self.friends.get(player).map(|(_, friends)| Arc::clone(friends))
+    }
+
+    pub(super) fn is_erased(&self, player: &PlayerId) -> bool {
+        self.erased.contains_key(player)
+    }
+
+    /// The record that erased a player.
+    pub(super) fn erased_at(&self, player: &PlayerId) -> Option<u64> {
+        self.erased.get(player).copied()
+    }
+
+    /// Everyone of whom the store still has what is erased.
+    pub(super) fn erased(&self) -> HashSet<PlayerId> {
+        self.erased.keys().cloned().collect()
     }
 
     pub(super) fn event_id(&self, board: BoardNo, id: &EventId) -> Option<StoredId> {

@@ -6,7 +6,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// The version that this build writes, and the newest that it reads.
-pub(super) const VERSION: u16 = 1;
+pub(super) const VERSION: u16 = 2;
 pub(super) const SEGMENT_HEADER: usize = 32;
 pub(super) const FRAME_HEADER: usize = 28;
 
@@ -225,11 +225,11 @@ mod tests {
 
     /// The example of `docs/format.md`, computed by another program.
     #[test]
-    fn version_one_is_these_bytes() {
-        let header = SegmentHeader { version: 1, salt: 0x0102_0304, first_seq: 902 };
+    fn version_two_is_these_bytes() {
+        let header = SegmentHeader { version: 2, salt: 0x0102_0304, first_seq: 902 };
         assert_eq!(
             hex(&header.encode()),
-            "5354414e444c4f470100000004030201860300000000000000000000d7ebcefd"
+            "5354414e444c4f4702000000040302018603000000000000000000001da66752"
         );
         let frame = Frame { first_seq: 902, count: 3, durable_seq: 900, payload: b"hello" };
         let mut bytes = Vec::new();

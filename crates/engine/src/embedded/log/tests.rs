@@ -314,7 +314,7 @@ fn a_newer_format_is_refused_and_told_by_its_version() {
     let error = try_open(&disk).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "log/00000000000000000001.log: has format version 7, this release reads up to version 1. \
+        "log/00000000000000000001.log: has format version 7, this release reads up to version 2. \
          Start a release that reads version 7"
     );
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use standings_core::{Board, BoardId, KeyName, PlayerId, SeasonId, SeasonSpan};
+use standings_core::{Board, BoardId, KeyName, Millis, PlayerId, SeasonId, SeasonSpan};
 
 use super::{Sequencer, seasons::opened};
 use crate::{
     embedded::{
-        catalog::Rows,
         frozen,
+        keeper::Frozen,
         log::Segment,
         record::{BoardNo, FrozenFile, Record, SeasonNo},
     },
@@ -71,7 +71,7 @@ impl Sequencer {
 
     /// Where a board without scores changes what they would mean, it starts anew: with the season of the new schedule,
     /// and apart from the events of players who were taken off, which were decided by the old rule.
-    fn reopen(&self, id: &BoardId, definition: &Board, now: standings_core::Millis) -> Vec<Record> {
+    fn reopen(&self, id: &BoardId, definition: &Board, now: Millis) -> Vec<Record> {
         let catalog = self.shared.catalog.read();
         let Some(board) = catalog.board(id) else { return Vec::new() };
         if board.has_scores() || board.definition.change(definition, true).is_ok() {
@@ -92,11 +92,7 @@ impl Sequencer {
         let (board, files) = {
             let catalog = self.shared.catalog.read();
             let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
-            let files = board.seasons.iter().filter_map(|season| match &season.rows {
-                Rows::Frozen(file) => Some(file.clone()),
-                Rows::Live(_) => None,
-            });
-            (board.no, files.collect::<Vec<_>>())
+            (board.no, board.files().cloned().collect::<Vec<_>>())
         };
         self.commit(vec![Record::BoardDeleted { board }])?;
         self.schedule(board);
@@ -106,12 +102,15 @@ impl Sequencer {
 
     /// Removes files that the last record took out of use. With durability `interval` that record may not be durable yet,
     /// and a power cut must not leave a record that names a file which is gone.
-    fn discard(&mut self, files: &[Arc<FrozenFile>]) {
+    pub(crate) fn discard(&mut self, files: &[Arc<FrozenFile>]) {
         if files.is_empty() || self.sync().is_err() {
             return;
         }
         for file in files {
-            self.shared.discard(file);
+            // Snapshots of several dates may share one.
+            if !self.shared.catalog.read().uses(file) {
+                self.shared.discard(file);
+            }
         }
     }
 
@@ -169,108 +168,8 @@ impl Sequencer {
         };
         self.commit(records)?;
         self.schedule(board);
-        self.freeze(board, closed);
+        self.freeze(board, Frozen::Season(closed), None);
         Ok(ids)
-    }
-
-    /// A closed season's rows are in a file now, unless others have been put in their place meanwhile.
-    pub(crate) fn freeze_done(
-        &mut self,
-        board: BoardNo,
-        season: SeasonNo,
-        file: FrozenFile,
-    ) -> Result<()> {
-        if self.shared.catalog.read().live(board, season).is_none() {
-            self.shared.discard(&file);
-            return Ok(());
-        }
-        self.frozen(board, season, file, None)
-    }
-
-    /// A season's rows are in a file now, and the file is durable. Whatever else changed with it is in the same group.
-    pub(crate) fn frozen(
-        &mut self,
-        board: BoardNo,
-        season: SeasonNo,
-        file: FrozenFile,
-        removed: Option<PlayerId>,
-    ) -> Result<()> {
-        let old = {
-            let catalog = self.shared.catalog.read();
-            let found = catalog.board_no(board).and_then(|board| board.season(season));
-            match found.map(|season| season.rows.clone()) {
-                // The board was deleted meanwhile.
-                None => {
-                    self.shared.discard(&file);
-                    return Ok(());
-                }
-                Some(Rows::Frozen(old)) => Some(old),
-                Some(Rows::Live(_)) => None,
-            }
-        };
-        let mut records = Vec::new();
-        if let Some(player) = removed {
-            let at = self.shared.clock.now();
-            records.push(Record::EntryRemoved { board, season, player, at });
-        }
-        records.push(Record::SeasonFrozen { board, season, file });
-        self.commit(records)?;
-        self.discard(&Vec::from_iter(old));
-        Ok(())
-    }
-
-    /// The place of a season to be imported: it must be over. One that the board has never had gets a number.
-    pub(crate) fn place_import(
-        &self,
-        id: &BoardId,
-        season: &SeasonId,
-    ) -> Result<(BoardNo, SeasonNo, SeasonSpan, bool)> {
-        let now = self.shared.clock.now();
-        let catalog = self.shared.catalog.read();
-        let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
-        if let Some(found) = board.season_by_id(season) {
-            if found.closed.is_none() {
-                return Err(EngineError::SeasonOpen(season.clone()));
-            }
-            return Ok((board.no, found.no, found.span.clone(), true));
-        }
-        let span = board.definition.season_named(season);
-        let free = |span: &SeasonSpan| {
-            let mut seasons = board.seasons.iter().map(|season| &season.span);
-            !seasons.any(|s| s.starts_at < span.ends_at && span.starts_at < s.ends_at)
-        };
-        match span.filter(|span| span.ends_at <= now && free(span)) {
-            Some(span) => Ok((board.no, board.next_season, span, false)),
-            None => {
-                Err(EngineError::UnknownSeason { board: id.clone(), season: season.to_string() })
-            }
-        }
-    }
-
-    /// Puts an imported season in place of what was there, wholly.
-    pub(crate) fn import_season(
-        &mut self,
-        id: &BoardId,
-        season: &SeasonId,
-        file: FrozenFile,
-    ) -> Result<()> {
-        let (board, no, span, exists) = match self.place_import(id, season) {
-            Ok(place) => place,
-            Err(error) => {
-                self.shared.discard(&file);
-                return Err(error);
-            }
-        };
-        if !exists {
-            let goal = self.shared.catalog.read().board_no(board).and_then(|b| b.definition.goal());
-            self.commit(vec![
-                opened(board, no, &span),
-                Record::SeasonClosed { board, season: no, goal },
-                Record::SeasonFrozen { board, season: no, file },
-            ])?;
-            return Ok(());
-        }
-        self.frozen(board, no, file, None)
     }
 
     pub(crate) fn put_key(

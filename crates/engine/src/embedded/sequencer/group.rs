@@ -34,6 +34,8 @@ pub(super) struct Draft {
     entries: HashMap<(usize, PlayerId), Entry>,
     ids: HashMap<(BoardNo, EventId), StoredId>,
     profiles: HashMap<PlayerId, Profile>,
+    /// Whether a standing is being written that shows the names of a moment ago.
+    freezing: bool,
 }
 
 /// A season that takes events of this group.
@@ -148,6 +150,13 @@ impl Draft {
         self.events.push(DraftEvent { target, player, previous, entry, ranked, ranks });
     }
 
+    /// Notes what a player is called until now, where that is still to be written.
+    fn keep_name(&mut self, player: &PlayerId, name: Option<Name>) {
+        if self.freezing {
+            self.records.push(Record::NameWas { player: player.clone(), name });
+        }
+    }
+
     fn rename(&mut self, player: &PlayerId, name: Option<Name>, known: Option<Arc<Profile>>) {
         let Some(name) = name else { return };
         let profile = match self.profiles.get(player) {
@@ -156,6 +165,7 @@ impl Draft {
         };
         // Most servers send the name with every score; only a new one is worth a record.
         if profile.name.as_ref() != Some(&name) {
+            self.keep_name(player, profile.name.clone());
             let profile = Profile { name: Some(name), ..profile };
             self.profiles.insert(player.clone(), profile.clone());
             self.records.push(Record::PlayerPut { player: player.clone(), profile });
@@ -174,6 +184,7 @@ impl Sequencer {
             entries: HashMap::new(),
             ids: HashMap::new(),
             profiles: HashMap::new(),
+            freezing: self.freezing > 0,
         };
         for command in commands {
             match command {
@@ -189,17 +200,28 @@ impl Sequencer {
                         Err(error) => drop(reply.send(Err(error))),
                     }
                 }
-                Command::Profile { player, profile, reply } => {
-                    draft.profiles.insert(player.clone(), profile.clone());
-                    draft.records.push(Record::PlayerPut { player, profile });
-                    draft.answers.push(Answer::Done { reply });
-                }
+                Command::Player { record, reply } => match self.put_player(&mut draft, record) {
+                    Ok(()) => draft.answers.push(Answer::Done { reply }),
+                    Err(error) => drop(reply.send(Err(error))),
+                },
                 Command::Change(_) | Command::Stop => {
                     unreachable!("a group has only writes of scores")
                 }
             }
         }
         draft
+    }
+
+    fn put_player(&self, draft: &mut Draft, record: Record) -> Result<()> {
+        if let Record::PlayerPut { player, profile } = &record {
+            if draft.freezing && !draft.profiles.contains_key(player) {
+                let known = self.known_profile(player)?;
+                draft.keep_name(player, known.and_then(|known| known.name.clone()));
+            }
+            draft.profiles.insert(player.clone(), profile.clone());
+        }
+        draft.records.push(record);
+        Ok(())
     }
 
     fn decide_submissions(
@@ -212,9 +234,10 @@ impl Sequencer {
         let catalog = self.shared.catalog.read();
         let board = catalog.board(board).ok_or_else(|| EngineError::UnknownBoard(board.clone()))?;
         // Everything that can fail comes first: a batch is refused before any of it is decided.
+        let since = catalog.restarted(board.no);
         let known = submissions
             .iter()
-            .map(|submission| self.look_up(board.no, submission, now))
+            .map(|submission| self.look_up(board.no, since, submission, now))
             .collect::<Result<Vec<_>>>()?;
         let mut outcomes = Vec::with_capacity(submissions.len());
         let mut rest = submissions.into_iter();
@@ -241,13 +264,20 @@ impl Sequencer {
     }
 
     /// What the history knows that deciding a submission needs.
-    fn look_up(&self, board: BoardNo, submission: &Submission, now: Millis) -> Result<Known> {
+    fn look_up(
+        &self,
+        board: BoardNo,
+        since: SeasonNo,
+        submission: &Submission,
+        now: Millis,
+    ) -> Result<Known> {
         let window = self.shared.options.event_id_window;
         let recorded = match &submission.event_id {
             Some(id) => self.shared.read_history(|history| history.event_id(board, id))?,
             None => None,
         };
-        let recorded = recorded.filter(|stored| now < stored.entry.updated_at.plus(window));
+        let recorded = recorded
+            .filter(|stored| stored.season >= since && now < stored.entry.updated_at.plus(window));
         let profile = match &submission.user_name {
             Some(_) => self.known_profile(&submission.player)?,
             None => None,
@@ -329,11 +359,13 @@ fn decide_one(
         if stored.player != submission.player || stored.points != submission.points {
             return Err(Rejection::EventIdReused);
         }
-        // A season that is gone is one whose event ids are gone with it.
         if let Some(index) = board.seasons.iter().rposition(|season| season.no == stored.season) {
             let season_id = board.seasons[index].span.id.clone();
             return Ok(Outcome::Duplicate(stored, season_id, draft.target(board, index)));
         }
+        // It counted in a season that is past its time, and must not count in another.
+        let season_id = board.definition.season_at(stored.entry.at).id;
+        return Ok(Outcome::Duplicate(stored, season_id, None));
     }
     let at = event_time(&submission, now)?;
     let target = board

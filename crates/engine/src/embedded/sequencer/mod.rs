@@ -12,7 +12,9 @@
 //! of its own.
 
 pub(super) mod changes;
+mod freezes;
 mod group;
+mod imports;
 mod publish;
 mod seasons;
 
@@ -67,8 +69,8 @@ pub(crate) enum Command {
     },
     /// Set scores of the current season.
     Set { board: BoardId, rows: Vec<ScoreRow>, reply: oneshot::Sender<Result<SeasonId>> },
-    /// Replace a player's profile.
-    Profile { player: PlayerId, profile: Profile, reply: oneshot::Sender<Result<()>> },
+    /// Replace what is known of a player: profile or friends.
+    Player { record: Record, reply: oneshot::Sender<Result<()>> },
     /// Do something between two groups.
     Change(Box<dyn FnOnce(&mut Sequencer) + Send>),
     /// Finish what was accepted and end.
@@ -80,7 +82,10 @@ impl Command {
         match self {
             Self::Submit { submissions, .. } => submissions.len(),
             Self::Set { rows, .. } => rows.len(),
-            Self::Profile { .. } | Self::Change(_) | Self::Stop => 1,
+            Self::Player { record: Record::FriendsPut { friends, .. }, .. } => {
+                1 + friends.len() / 16
+            }
+            Self::Player { .. } | Self::Change(_) | Self::Stop => 1,
         }
     }
 }
@@ -148,7 +153,7 @@ fn refuse(commands: Vec<Command>) {
         match command {
             Command::Submit { reply, .. } => drop(reply.send(Err(why()))),
             Command::Set { reply, .. } => drop(reply.send(Err(why()))),
-            Command::Profile { reply, .. } => drop(reply.send(Err(why()))),
+            Command::Player { reply, .. } => drop(reply.send(Err(why()))),
             Command::Change(_) | Command::Stop => {}
         }
     }
@@ -177,8 +182,13 @@ pub(crate) struct Sequencer {
     checkpoint: u64,
     log_bytes_at_checkpoint: u64,
     checkpointing: Checkpointing,
+    /// After one could not begin, when to ask again.
+    checkpoint_again: Instant,
     /// Names of files given in this run.
     names_given: u64,
+    /// Standings that are being frozen: while there are any, renames keep what they replace.
+    freezing: usize,
+    last_purge: Instant,
     /// Profiles as this thread knows them: it is the only one that changes them, so they are never stale here.
     profiles: quick_cache::sync::Cache<PlayerId, Option<Arc<Profile>>>,
     last_sync: Instant,
@@ -206,7 +216,10 @@ impl Sequencer {
             checkpoint,
             log_bytes_at_checkpoint,
             checkpointing: Checkpointing::No,
+            checkpoint_again: Instant::now(),
             names_given: 0,
+            freezing: 0,
+            last_purge: Instant::now(),
             profiles: quick_cache::sync::Cache::new(CACHED_PROFILES),
             last_sync: Instant::now(),
             payload: Vec::new(),
@@ -356,18 +369,32 @@ impl Sequencer {
     /// Hands a group that has been applied to the history.
     fn publish_group(&self, group: Group) {
         for record in &group.records {
-            if let Record::PlayerPut { player, profile } = record {
-                self.profiles.insert(player.clone(), Some(Arc::new(profile.clone())));
+            match record {
+                Record::PlayerPut { player, profile } => {
+                    self.profiles.insert(player.clone(), Some(Arc::new(profile.clone())));
+                }
+                Record::PlayerErased { player, .. } => {
+                    self.profiles.insert(player.clone(), None);
+                }
+                _ => {}
             }
         }
         self.shared.history.push(group);
         self.shared.history.release(self.log.durable_seq());
     }
 
-    /// Starts a checkpoint when there is enough to replay, and lets the log drop what every view has.
+    /// Starts a checkpoint when there is enough to replay, lets the log drop what every view has, and has cleared away
+    /// what is past its time.
     fn housekeeping(&mut self) {
+        if self.last_purge.elapsed() >= self.shared.options.purge_every {
+            self.last_purge = Instant::now();
+            let _ = self.jobs.send(Job::Purge);
+        }
         let grown = self.log.bytes().saturating_sub(self.log_bytes_at_checkpoint);
-        if grown > self.shared.options.checkpoint_bytes && self.checkpointing == Checkpointing::No {
+        if grown > self.shared.options.checkpoint_bytes
+            && self.checkpointing == Checkpointing::No
+            && Instant::now() >= self.checkpoint_again
+        {
             self.checkpointing = Checkpointing::Asked;
             // The keeper ends after this thread does.
             let _ = self.jobs.send(Job::Checkpoint(None));
@@ -386,6 +413,12 @@ impl Sequencer {
 
     /// Freezes what a checkpoint is of: called by the keeper when it is about to write one.
     pub(super) fn begin_view(&mut self) -> Result<View> {
+        // A snapshot that is not written yet is recovered by replaying the log from before it was taken.
+        if !self.shared.catalog.read().pending_snapshots().is_empty() {
+            self.checkpointing = Checkpointing::No;
+            self.checkpoint_again = Instant::now() + Duration::from_secs(1);
+            return Err(out_of_order("a snapshot is not written yet"));
+        }
         // A checkpoint must not be ahead of the log.
         if let Err(error) = self.sync() {
             self.checkpointing = Checkpointing::No;
@@ -402,6 +435,7 @@ impl Sequencer {
         self.checkpointing = Checkpointing::No;
         if let Some(position) = position {
             self.checkpoint = position;
+            self.shared.catalog.write().traces = false;
         }
     }
 

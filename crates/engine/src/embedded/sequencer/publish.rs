@@ -25,8 +25,11 @@ impl Sequencer {
         if let Some(group) = group {
             publish_events(&draft.targets, &mut draft.events);
             for record in &group.records {
-                if let Record::Scores { board, .. } = record {
-                    self.shared.note_import(*board);
+                match record {
+                    Record::Scores { board, .. } => self.shared.note_import(*board),
+                    // Before the new name shows.
+                    Record::NameWas { .. } => self.shared.apply(std::slice::from_ref(record)),
+                    _ => {}
                 }
             }
             self.shared.metrics.accepted.inc_by(draft.events.len() as u64);

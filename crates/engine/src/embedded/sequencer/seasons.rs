@@ -7,16 +7,20 @@
 
 use std::sync::Arc;
 
-use standings_core::{Millis, SeasonSpan, limits::MAX_AHEAD};
+use standings_core::{LocalDate, Millis, SeasonId, SeasonSpan, limits::MAX_AHEAD, span::Keep};
+use tokio::sync::oneshot;
 
 use super::Sequencer;
 use crate::{
     embedded::{
         catalog::{BoardState, Season},
-        keeper::{Freeze, Job},
-        record::{BoardNo, FrozenFile, Record},
+        freeze,
+        keeper::{Freeze, Frozen, Job},
+        record::{BoardNo, FrozenFile, Record, Taken},
+        snapshot,
     },
     error::Result,
+    types::SnapshotInfo,
 };
 
 /// Records in one group when many seasons are due at once.
@@ -26,7 +30,37 @@ const ROLL_RECORDS: usize = 10_000;
 fn deadline(board: &BoardState) -> Millis {
     let open = board.seasons.last().map_or(Millis::MIN, |last| open_at(&last.span));
     let close = board.seasons.iter().rev().filter(|season| season.closed.is_none());
-    close.map(|season| close_at(board, season)).fold(open, Millis::min)
+    let close = close.map(|season| close_at(board, season));
+    let snapshot = board.definition.snapshot_due(board.snapshots.through()).map(|(due, _)| due);
+    let expiry = [season_expiry(board), snapshot_expiry(board)].into_iter().flatten();
+    close.chain(snapshot).chain(expiry).fold(open, Millis::min)
+}
+
+/// Closed seasons that could be deleted, oldest first, each with the number of seasons that closed after it.
+fn deletable(board: &BoardState) -> impl Iterator<Item = (&Season, u64)> {
+    let closed = board.seasons.iter().filter(|season| season.closed.is_some()).count() as u64;
+    let seasons = board.seasons.iter().filter(|season| season.closed.is_some());
+    let numbered = seasons.zip(1..).map(move |(season, number)| (season, closed - number));
+    numbered.filter(|(season, _)| !season.expired && season.live().is_none())
+}
+
+/// When the next closed season is past its time.
+fn season_expiry(board: &BoardState) -> Option<Millis> {
+    let (season, since) = deletable(board).next()?;
+    match board.definition.keep() {
+        Keep::Forever => None,
+        Keep::Seasons(count) => (since >= u64::from(count)).then_some(Millis::MIN),
+        Keep::For(span) => Some(span.after(season.span.ends_at, board.definition.zone())),
+    }
+}
+
+/// When the next snapshot is past its time.
+fn snapshot_expiry(board: &BoardState) -> Option<Millis> {
+    let oldest = board.snapshots.list().first().filter(|snapshot| snapshot.file().is_some())?;
+    match board.definition.snapshots()?.keep {
+        Keep::For(span) => Some(span.after(oldest.at, board.definition.zone())),
+        Keep::Forever | Keep::Seasons(_) => None,
+    }
 }
 
 /// When the season after a span is to be opened.
@@ -55,6 +89,7 @@ fn due(board: &BoardState, now: Millis, records: &mut Vec<Record>) {
         spans.push((next_no, span));
         next_no += 1;
     }
+    snapshots_due(board, &spans, now, records);
     let existing = board.seasons.iter().filter(|season| season.closed.is_none());
     let existing = existing.map(|season| {
         let empty = season.live().is_some_and(|live| live.read().index().is_empty());
@@ -72,10 +107,79 @@ fn due(board: &BoardState, now: Millis, records: &mut Vec<Record>) {
         });
         if empty {
             // Nothing to write: it is frozen at once.
-            let file = FrozenFile::empty();
+            let file = FrozenFile::default();
             records.push(Record::SeasonFrozen { board: board.no, season, file });
         }
     }
+    let (keep, zone) = (board.definition.keep(), board.definition.zone());
+    for (season, since) in deletable(board) {
+        if keep.is_expired(season.span.ends_at, now, since, zone) {
+            records.push(Record::SeasonExpired { board: board.no, season: season.no });
+        }
+    }
+    let old = snapshot::expired(board, now).into_iter();
+    records.extend(old.map(|date| Record::SnapshotDropped { board: board.no, date }));
+}
+
+/// The snapshots that are due. Those that were missed are of the season that was current then, as it is now: nothing was
+/// accepted in between. Dates of one season share a file.
+fn snapshots_due(
+    board: &BoardState,
+    opened: &[(u32, SeasonSpan)],
+    now: Millis,
+    records: &mut Vec<Record>,
+) {
+    let Some(policy) = board.definition.snapshots() else { return };
+    let mut due: Vec<(LocalDate, Millis)> = Vec::new();
+    let mut after = board.snapshots.through();
+    while let Some((at, date)) = board.definition.snapshot_due(after) {
+        if at > now || due.len() >= ROLL_RECORDS {
+            break;
+        }
+        after = at;
+        due.push((date, at));
+    }
+    let old = |at: Millis| policy.keep.is_expired(at, now, 0, board.definition.zone());
+    let last = due.len().saturating_sub(1);
+    let mut kept = due.into_iter().enumerate().filter(|(i, (_, at))| *i == last || !old(*at));
+    let mut group: Option<(u32, SeasonId, bool)> = None;
+    let mut dates = Vec::new();
+    let mut next = board.snapshots.next();
+    let mut finish = |of: Option<(u32, SeasonId, bool)>, dates: Vec<_>| {
+        let Some((season, season_id, empty)) = of else { return };
+        let (goal, official) = (board.definition.goal(), policy.official);
+        let (board, snapshot) = (board.no, next);
+        next += 1;
+        let taken = Taken { board, snapshot, season, season_id, dates, goal, official };
+        records.push(Record::SnapshotTaken(taken));
+        if empty {
+            let file = FrozenFile::default();
+            records.push(Record::SnapshotFrozen { board, snapshot, file });
+        }
+    };
+    for (_, (date, at)) in kept.by_ref() {
+        let of = current_at(board, opened, at);
+        if of != group {
+            finish(group.take(), std::mem::take(&mut dates));
+            group = of;
+        }
+        dates.push((date, at));
+    }
+    finish(group, dates);
+}
+
+/// The season that is or was current at an instant, and whether it is empty.
+fn current_at(
+    board: &BoardState,
+    opened: &[(u32, SeasonSpan)],
+    at: Millis,
+) -> Option<(u32, SeasonId, bool)> {
+    if let Some((no, span)) = opened.iter().rev().find(|(_, span)| span.starts_at <= at) {
+        return Some((*no, span.id.clone(), true));
+    }
+    let season = board.seasons.get(board.current(at))?;
+    let empty = season.live().is_some_and(|live| live.read().index().is_empty());
+    Some((season.no, season.span.id.clone(), empty))
 }
 
 /// The record that opens a season.
@@ -102,25 +206,54 @@ impl Sequencer {
                     }
                 }
             }
-            let closed = closed_seasons(&records);
+            let follow = Following::of(&records);
+            let files = self.files_of(&follow.dropped);
             self.commit(records)?;
             for no in boards {
                 self.schedule(no);
             }
-            for (board, season) in closed {
-                self.freeze(board, season);
+            for (board, what) in follow.freeze {
+                self.freeze(board, what, None);
             }
+            for (board, season) in follow.expired {
+                let _ = self.jobs.send(Job::Retire { board, season });
+            }
+            self.discard(&files);
         }
         Ok(())
     }
 
-    /// Has a closed season written to a file.
-    pub(super) fn freeze(&mut self, board: BoardNo, season: u32) {
-        let live = self.shared.catalog.read().live(board, season).map(Arc::clone);
-        let Some(live) = live else { return };
-        let name = self.new_name(board, season);
-        let season = Freeze { board, season, live, name };
-        let _ = self.jobs.send(Job::Freeze(season));
+    /// The files of snapshots.
+    fn files_of(&self, snapshots: &[(BoardNo, LocalDate)]) -> Vec<Arc<FrozenFile>> {
+        let catalog = self.shared.catalog.read();
+        let files = snapshots.iter().filter_map(|(board, date)| {
+            let snapshots = catalog.board_no(*board)?.snapshots.list();
+            snapshots.iter().filter(|s| s.date == *date).find_map(|s| s.file().cloned())
+        });
+        files.collect()
+    }
+
+    /// Has a standing written to a file.
+    pub(super) fn freeze(
+        &mut self,
+        board: BoardNo,
+        what: Frozen,
+        reply: Option<oneshot::Sender<Result<SnapshotInfo>>>,
+    ) {
+        let no = match what {
+            Frozen::Season(no) | Frozen::Snapshot(no) => no,
+        };
+        let name = self.new_name(board, no);
+        self.freezing += 1;
+        let _ = self.jobs.send(Job::Freeze(Freeze { board, what, name, reply }));
+    }
+
+    /// A standing was frozen, or is not to be any more. When there is none left, former names are of no use.
+    pub(crate) fn freeze_ended(&mut self) {
+        self.freezing = self.freezing.saturating_sub(1);
+        if self.freezing == 0 {
+            self.shared.catalog.write().former_names.clear();
+        }
     }
 
     /// Notes when a board next needs attention, after anything about it changed.
@@ -135,35 +268,71 @@ impl Sequencer {
         }
     }
 
-    /// Schedules every board, and what a crash left closed but not frozen.
+    /// Schedules every board, and what a crash left closed but not frozen, taken but not written, expired but not gone.
     pub(super) fn schedule_all(&mut self) {
         let boards: Vec<BoardNo> = self.shared.catalog.read().boards().map(|b| b.no).collect();
         for no in boards {
             self.schedule(no);
         }
-        let unfinished: Vec<_> = {
+        let (snapshots, unfinished, expired, uncounted) = {
             let catalog = self.shared.catalog.read();
-            let seasons = catalog.boards().flat_map(|b| b.seasons.iter().map(|s| (b.no, s)));
-            let closed = seasons.filter(|(_, s)| s.closed.is_some() && s.live().is_some());
-            closed.map(|(board, season)| (board, season.no)).collect()
+            let seasons = || catalog.boards().flat_map(|b| b.seasons.iter().map(|s| (b.no, s)));
+            let closed = seasons().filter(|(_, s)| s.closed.is_some() && s.live().is_some());
+            let expired = seasons().filter(|(_, s)| s.expired);
+            let numbers = |(board, season): (BoardNo, &Season)| (board, season.no);
+            let closed: Vec<_> = closed.map(numbers).collect();
+            let uncounted = catalog.boards().filter(|board| freeze::stale(board).is_some());
+            let uncounted: Vec<BoardNo> = uncounted.map(|board| board.no).collect();
+            let expired: Vec<_> = expired.map(numbers).collect();
+            (catalog.pending_snapshots(), closed, expired, uncounted)
         };
+        for (board, snapshot) in snapshots {
+            self.freeze(board, Frozen::Snapshot(snapshot), None);
+        }
         for (board, season) in unfinished {
-            self.freeze(board, season);
+            self.freeze(board, Frozen::Season(season), None);
+        }
+        for (board, season) in expired {
+            let _ = self.jobs.send(Job::Retire { board, season });
+        }
+        for board in uncounted {
+            let _ = self.jobs.send(Job::Recount(board));
+        }
+        if self.freezing == 0 {
+            self.shared.catalog.write().former_names.clear();
         }
     }
 }
 
-/// The seasons that records close and do not freeze as well.
-fn closed_seasons(records: &[Record]) -> Vec<(BoardNo, u32)> {
-    let mut closed = Vec::new();
-    for record in records {
-        match record {
-            Record::SeasonClosed { board, season, .. } => closed.push((*board, *season)),
-            Record::SeasonFrozen { board, season, .. } => {
-                closed.retain(|place| *place != (*board, *season));
+/// What records lead to once they are durable.
+#[derive(Default)]
+struct Following {
+    /// Standings that are to be written.
+    freeze: Vec<(BoardNo, Frozen)>,
+    expired: Vec<(BoardNo, u32)>,
+    dropped: Vec<(BoardNo, LocalDate)>,
+}
+
+impl Following {
+    fn of(records: &[Record]) -> Self {
+        let mut follow = Self::default();
+        for record in records {
+            match record {
+                Record::SeasonClosed { board, season, .. } => {
+                    follow.freeze.push((*board, Frozen::Season(*season)));
+                }
+                Record::SnapshotTaken(taken) => {
+                    follow.freeze.push((taken.board, Frozen::Snapshot(taken.snapshot)));
+                }
+                // The record before said what; without players it needs no file.
+                Record::SeasonFrozen { .. } | Record::SnapshotFrozen { .. } => {
+                    follow.freeze.pop();
+                }
+                Record::SeasonExpired { board, season } => follow.expired.push((*board, *season)),
+                Record::SnapshotDropped { board, date } => follow.dropped.push((*board, *date)),
+                _ => {}
             }
-            _ => {}
         }
+        follow
     }
-    closed
 }

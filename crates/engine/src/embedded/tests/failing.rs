@@ -6,7 +6,7 @@ use standings_core::Millis;
 
 use super::kit::{board, definition, directory, event, player, points, standing, submit};
 use crate::{
-    Engine, EngineError, ManualClock, SeasonRef,
+    Engine, EngineError, ManualClock, SeasonRef, StandingRef,
     conformance::World,
     embedded::{
         Durability, Embedded, Options,
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-const CURRENT: SeasonRef = SeasonRef::Current;
+const CURRENT: StandingRef = StandingRef::CURRENT;
 
 struct Rig {
     disk: SimDisk,
@@ -154,7 +154,7 @@ async fn a_boundary_on_a_full_disk_rejects_nothing_for_good() {
     rig.disk.heal();
     rig.try_submit("two").await.unwrap();
     assert_eq!(rig.top().await, rows(&[("b", 1, 7)]));
-    let first = SeasonRef::Id("2026-11-15".parse().unwrap());
+    let first = SeasonRef::Id("2026-11-15".parse().unwrap()).into();
     assert_eq!(standing(&*rig.engine, &board("b"), first).await, rows(&[("a", 1, 5)]));
     rig.engine.shutdown().await;
 }
@@ -168,7 +168,7 @@ async fn a_closed_season_is_frozen_once_the_disk_takes_it() {
     let closed = rig.engine.close_season(&board("b")).await.unwrap().0;
     let season = SeasonRef::Id(closed);
     for _ in 0..2 {
-        let found = standing(&*rig.engine, &board("b"), season.clone()).await;
+        let found = standing(&*rig.engine, &board("b"), season.clone().into()).await;
         assert_eq!(found, rows(&[("c", 1, 6), ("a", 2, 5)]));
     }
     // Not that the player is unknown, and not that it waits for space.
@@ -180,7 +180,7 @@ async fn a_closed_season_is_frozen_once_the_disk_takes_it() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let rig = rig.reopen(Survive::Nothing).await;
-    assert_eq!(standing(&*rig.engine, &board("b"), season).await, rows(&[("c", 1, 6)]));
+    assert_eq!(standing(&*rig.engine, &board("b"), season.into()).await, rows(&[("c", 1, 6)]));
     rig.engine.shutdown().await;
 }
 
@@ -247,6 +247,7 @@ async fn a_history_that_lags_refuses_submissions_and_lets_imports_wait() {
         score: standings_core::Score::new(1).unwrap(),
         at: None,
         user_name: None,
+        official_rank: None,
     };
     let import = {
         let engine = Arc::clone(&engine);
@@ -259,4 +260,32 @@ async fn a_history_that_lags_refuses_submissions_and_lets_imports_wait() {
     let top = standing(&*engine, &board("b"), CURRENT).await;
     assert_eq!(top, rows(&[("a", 1, accepted + 1), ("i", 2, 1)]));
     engine.shutdown().await;
+}
+
+/// Whatever operation fails while a season is imported: after a restart it is there whole, or not at all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_import_whose_outcome_is_unknown_does_not_lose_its_file() {
+    let mut unknown = 0;
+    for operation in 0..14 {
+        let rig = Rig::new(r#"{"season":"daily"}"#).await;
+        rig.disk.fail_at(rig.disk.operations() + operation, Failure::Error(ErrorKind::Other));
+        let season = standings_core::SeasonId::parse("2026-10-01").unwrap();
+        let mut import = rig.engine.import_season(&board("b"), &season).await.unwrap();
+        import.rows(vec![super::script::row(&("i", 4))]).await.unwrap();
+        let done = import.finish().await;
+        let rig = rig.reopen(Survive::Everything).await;
+        let standing = StandingRef::from(SeasonRef::Id(season));
+        let query = crate::PageQuery { standing, limit: 10, ..crate::PageQuery::default() };
+        let found = rig.engine.page(&board("b"), &query).await;
+        match (&done, &found) {
+            (Ok(1) | Err(EngineError::OutcomeUnknown { .. }), Ok(page)) => {
+                assert_eq!(page.rows.len(), 1, "{operation}");
+            }
+            (Err(_), Err(EngineError::UnknownSeason { .. })) => {}
+            _ => panic!("{operation}: {done:?}, then {found:?}"),
+        }
+        unknown += u32::from(matches!(done, Err(EngineError::OutcomeUnknown { .. })));
+        rig.engine.shutdown().await;
+    }
+    assert!(unknown > 0, "the flush never failed");
 }

@@ -1,6 +1,13 @@
 //! Opening embedded engines for tests.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    io,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use async_trait::async_trait;
 use standings_core::{
@@ -10,9 +17,12 @@ use standings_core::{
 use tempfile::TempDir;
 
 use crate::{
-    Engine, ManualClock, PageQuery, Receipt, Result, SeasonRef,
+    Engine, ManualClock, PageQuery, Receipt, Result, StandingRef,
     conformance::{Fixture, World},
-    embedded::{Embedded, Options},
+    embedded::{
+        Embedded, Options,
+        disk::{Disk, DiskFile, FileEntry},
+    },
 };
 
 /// A directory in memory where there is one: what these tests are about is not how fast the disk is.
@@ -62,9 +72,9 @@ pub(super) async fn submit(
 pub(super) async fn standing(
     engine: &dyn Engine,
     board: &BoardId,
-    season: SeasonRef,
+    season: StandingRef,
 ) -> Vec<(String, u64, i64)> {
-    let query = PageQuery { season, limit: 1_000_000, ..PageQuery::default() };
+    let query = PageQuery { standing: season, limit: 1_000_000, ..PageQuery::default() };
     let rows = engine.page(board, &query).await.unwrap().rows;
     rows.iter().map(|r| (r.player.to_string(), r.rank.rank.get(), r.score.get())).collect()
 }
@@ -130,5 +140,83 @@ impl Fixture for InDirectory {
     async fn restart(&mut self) {
         self.stop().await;
         self.start();
+    }
+}
+
+/// A disk with no room for frozen standings while it is told so, and room for everything else.
+#[derive(Clone)]
+pub(super) struct NoRoom<D> {
+    pub(super) disk: D,
+    /// For how many of them there is still room.
+    room: Arc<AtomicU64>,
+    /// How often there was no room.
+    refused: Arc<AtomicU64>,
+}
+
+impl<D> NoRoom<D> {
+    pub(super) fn new(disk: D) -> Self {
+        Self { disk, room: Arc::new(AtomicU64::new(u64::MAX)), refused: Arc::default() }
+    }
+
+    /// Leaves room for so many.
+    pub(super) fn leave(&self, files: u64) {
+        self.room.store(files, Ordering::SeqCst);
+    }
+
+    pub(super) fn fill(&self) {
+        self.leave(0);
+    }
+
+    pub(super) fn free(&self) {
+        self.leave(u64::MAX);
+    }
+
+    /// Waits until there was no room once more.
+    pub(super) async fn refusal(&self) {
+        let before = self.refused.load(Ordering::SeqCst);
+        while self.refused.load(Ordering::SeqCst) == before {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    }
+}
+
+impl<D: Disk> Disk for NoRoom<D> {
+    fn create_dir(&self, dir: &str) -> io::Result<()> {
+        self.disk.create_dir(dir)
+    }
+
+    fn list(&self, dir: &str) -> io::Result<Vec<FileEntry>> {
+        self.disk.list(dir)
+    }
+
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        self.disk.read(path)
+    }
+
+    fn create(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
+        if path.starts_with("frozen/") {
+            let take = |room: u64| room.checked_sub(1);
+            if self.room.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_err() {
+                self.refused.fetch_add(1, Ordering::SeqCst);
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+        }
+        self.disk.create(path)
+    }
+
+    fn open(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
+        self.disk.open(path)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        self.disk.remove(path)
+    }
+
+    fn sync_dir(&self, dir: &str) -> io::Result<()> {
+        self.disk.sync_dir(dir)
     }
 }

@@ -13,12 +13,12 @@ use standings_core::{BoardId, Millis};
 
 use super::kit::{InDirectory, board, definition, event, player, points, standing, submit};
 use crate::{
-    Engine, EngineError, SeasonRef, SeasonsQuery,
+    Engine, EngineError, SeasonRef, SeasonsQuery, StandingRef,
     conformance::{Fixture as _, World},
     embedded::{Options, rebuild},
 };
 
-const CURRENT: SeasonRef = SeasonRef::Current;
+const CURRENT: StandingRef = StandingRef::CURRENT;
 
 async fn forever(engine: &dyn Engine) -> BoardId {
     let id = board("b");
@@ -104,6 +104,7 @@ async fn a_checkpoint_written_under_load_is_exact() {
         score: standings_core::Score::new(n % 1000).unwrap(),
         at: None,
         user_name: None,
+        official_rank: None,
     });
     engine.set_scores(&id, rows.collect()).await.unwrap();
     let writers: Vec<_> = (0..4u64)
@@ -120,7 +121,7 @@ async fn a_checkpoint_written_under_load_is_exact() {
                     engine.submit(&id, batch.collect()).await.unwrap();
                     if round % 3 == 0 {
                         let who = player(&format!("p{:05}", random.below(9200)));
-                        match engine.remove_entry(&id, &CURRENT, &who).await {
+                        match engine.remove_entry(&id, &SeasonRef::Current, &who).await {
                             Ok(()) | Err(EngineError::UnknownPlayer(_)) => {}
                             Err(error) => panic!("{error}"),
                         }
@@ -165,7 +166,7 @@ async fn readers_meet_nothing_half_done() {
                     let players = seasons.last().unwrap().players;
                     assert!(players <= fewest, "{players} after {fewest}");
                     fewest = players;
-                    let rows = standing(&*engine, &id, SeasonRef::Previous).await;
+                    let rows = standing(&*engine, &id, StandingRef::PREVIOUS).await;
                     let ranks: Vec<_> = rows.iter().map(|row| row.1).collect();
                     assert_eq!(ranks, (1..=rows.len() as u64).collect::<Vec<_>>());
                     match engine.board(&board("c")).await {
@@ -188,7 +189,7 @@ async fn readers_meet_nothing_half_done() {
     for reader in readers {
         reader.await.unwrap();
     }
-    assert_eq!(standing(&*engine, &id, SeasonRef::Previous).await.len(), 10);
+    assert_eq!(standing(&*engine, &id, StandingRef::PREVIOUS).await.len(), 10);
     engine.shutdown().await;
 }
 
@@ -231,7 +232,7 @@ async fn no_score_is_lost_or_doubled_where_seasons_meet() {
         let query = SeasonsQuery { year: None, before: None, limit: 10_000 };
         let mut total = 0;
         for season in engine.seasons(&id, &query).await.unwrap().seasons {
-            let rows = standing(&*engine, &id, SeasonRef::Id(season.span.id)).await;
+            let rows = standing(&*engine, &id, SeasonRef::Id(season.span.id).into()).await;
             total += rows.iter().map(|row| row.2).sum::<i64>();
         }
         assert_eq!(total, accepted.load(Ordering::Relaxed));

@@ -9,8 +9,17 @@ use standings_core::{KeyName, Millis, Name, Profile, Score, SeasonId};
 
 use super::kit::{board, definition, event, player, points};
 use crate::{
-    Engine, KeyHash, NameQuery, PageQuery, Result, Role, ScoreRow, SeasonRef, SeasonsQuery,
+    Engine, EventsQuery, KeyHash, NameQuery, PageQuery, PlayerSeasonsQuery, PlayerSnapshotsQuery,
+    Result, Role, ScoreRow, SeasonRef, SeasonsQuery, SnapshotRef, SnapshotsQuery, StandingRef,
+    embedded::Embedded,
 };
+
+/// How many seasons the daily board keeps.
+#[derive(Clone, Copy)]
+pub(super) enum Keep {
+    Forever,
+    One,
+}
 
 /// One write, after the clock has been turned on.
 pub(super) struct Step {
@@ -30,12 +39,21 @@ pub(super) enum Write {
     Close(&'static str),
     Import(&'static str, &'static str, Vec<(&'static str, i64)>),
     Rename(&'static str, &'static str),
+    Friends(&'static str, &'static [&'static str]),
+    Snapshot(&'static str),
+    Erase(&'static str),
     Key(&'static str, u8),
     DropKey(&'static str),
 }
 
-fn row((id, value): &(&str, i64)) -> ScoreRow {
-    ScoreRow { player: player(id), score: Score::new(*value).unwrap(), at: None, user_name: None }
+pub(super) fn row((id, value): &(&str, i64)) -> ScoreRow {
+    ScoreRow {
+        player: player(id),
+        score: Score::new(*value).unwrap(),
+        at: None,
+        user_name: None,
+        official_rank: None,
+    }
 }
 
 impl Write {
@@ -77,6 +95,12 @@ impl Write {
                     Profile { name: Some(Name::new(name).unwrap()), ..Profile::default() };
                 engine.put_player(&player(who), profile).await
             }
+            Self::Friends(who, friends) => {
+                let friends = friends.iter().map(|friend| player(friend)).collect();
+                engine.put_friends(&player(who), friends).await
+            }
+            Self::Snapshot(id) => engine.take_snapshot(&board(id)).await.map(|_| ()),
+            Self::Erase(who) => engine.erase_player(&player(who)).await,
             Self::Key(name, byte) => {
                 let (name, hash) = (KeyName::new(name).unwrap(), KeyHash([*byte; 32]));
                 engine.put_key(&name, Role::Game, hash, true).await
@@ -86,12 +110,22 @@ impl Write {
     }
 }
 
-/// The script: `rounds` days of a board that is reset daily beside one that never is.
-pub(super) fn script(rounds: u32) -> Vec<Step> {
-    const DAILY: &str = r#"{"season":"daily","grace":"1 hour","goal":5}"#;
-    const BEST: &str = r#"{"season":"never","rule":"best","order":"asc","ties":"earliest"}"#;
+/// The script: `rounds` days of a board that is reset daily, beside one that never is and has snapshots.
+pub(super) fn script(rounds: u32, keep: Keep) -> Vec<Step> {
+    const BEST: &str = r#"{"season":"never","rule":"best","order":"asc","ties":"earliest",
+        "snapshots":{"at":"06:00","official":1,"keep":"2 days"}}"#;
+    let [daily, easy] = match keep {
+        Keep::Forever => [
+            r#"{"season":"daily","grace":"1 hour","goal":5}"#,
+            r#"{"season":"daily","grace":"1 hour","goal":2}"#,
+        ],
+        Keep::One => [
+            r#"{"season":"daily","grace":"1 hour","goal":5,"keep":"1 season"}"#,
+            r#"{"season":"daily","grace":"1 hour","goal":2,"keep":"1 season"}"#,
+        ],
+    };
     let mut writes = vec![
-        (0, Write::Board("daily", DAILY)),
+        (0, Write::Board("daily", daily)),
         (0, Write::Board("best", BEST)),
         (0, Write::Key("game", 1)),
         (0, Write::Rename("z", "Zed")),
@@ -108,31 +142,28 @@ pub(super) fn script(rounds: u32) -> Vec<Step> {
         writes.extend([
             (minute, Write::Events("daily", ids("d", &[("a", 3), ("b", 9), ("a", 4), ("c", 1)]))),
             (1, Write::Events("best", ids("b", &[("a", 70 - i64::from(round)), ("b", 65)]))),
-            (1, Write::Set("daily", vec![("s", 6), ("t", 2)])),
+            (1, Write::Events("best", ids("q", &[("q", 60), ("z", 66)]))),
+            (1, Write::Friends("a", if round % 2 == 0 { &["b", "q"] } else { &["q", "c", "z"] })),
+            (1, Write::Friends("q", &["a"])),
+            (1, Write::Set("daily", vec![("s", 6), ("t", 2), ("q", 5)])),
+            (1, Write::Snapshot("best")),
             (1, Write::Rename("z", if round % 2 == 0 { "Zett" } else { "Zed" })),
             (1, Write::Remove("daily", SeasonRef::Current, "c")),
             (1, Write::Board("extra", r#"{"season":"daily","title":"Extra"}"#)),
-            (1, Write::Events("extra", ids("x", &[("x", 1), ("y", 2)]))),
+            (1, Write::Events("extra", ids("x", &[("x", 1), ("y", 2), ("z", 3)]))),
             (1, Write::Close("extra")),
+            (1, Write::Rename("z", "Zoe")),
             (1, Write::Events("extra", ids("w", &[("x", 5)]))),
             (1, Write::Remove("extra", SeasonRef::Previous, "y")),
             (1, Write::Import("extra", "2026-10-01", vec![("i", 4), ("j", 8)])),
             (1, Write::Import("extra", "2026-10-01", vec![("k", 1)])),
             // The next day; the old season is in its grace, then closed.
             (24 * hour, Write::Events("daily", ids("e", &[("a", 1)]))),
-            (
-                1,
-                Write::Board(
-                    "daily",
-                    if round % 2 == 0 {
-                        r#"{"season":"daily","grace":"1 hour","goal":2}"#
-                    } else {
-                        DAILY
-                    },
-                ),
-            ),
+            (1, Write::Board("daily", if round % 2 == 0 { easy } else { daily })),
             (1, Write::Key("other", 2)),
             (1, Write::DropKey("other")),
+            (1, Write::Snapshot("daily")),
+            (1, Write::Erase("q")),
             (1, Write::Delete("extra")),
         ]);
         if round == 0 {
@@ -141,6 +172,27 @@ pub(super) fn script(rounds: u32) -> Vec<Step> {
         }
     }
     writes.into_iter().map(|(pass, write)| Step { pass: Millis(pass), write }).collect()
+}
+
+/// Of whom everything is shown.
+const PLAYERS: [&str; 4] = ["a", "b", "q", "z"];
+
+/// Waits until everything is in its file or gone that is to be: seasons, snapshots, what is past its time.
+pub(super) async fn settled(engine: &Embedded) {
+    let started = std::time::Instant::now();
+    loop {
+        let waits = {
+            let catalog = engine.shared.catalog.read();
+            let mut seasons = catalog.boards().flat_map(|board| &board.seasons);
+            !catalog.pending_snapshots().is_empty()
+                || seasons.any(|s| s.expired || (s.closed.is_some() && s.live().is_some()))
+        };
+        if !waits {
+            return;
+        }
+        assert!(started.elapsed().as_secs() < 30, "it is never written");
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
 }
 
 /// All that an engine shows, as text.
@@ -154,8 +206,8 @@ pub(super) async fn everything(engine: &dyn Engine) -> String {
             let (span, state) = (&season.span, season.state);
             let (players, met) = (season.players, season.successes);
             writeln!(text, "  {span:?} {state:?} {players} {:?} {met:?}", season.mean).unwrap();
-            let which = SeasonRef::Id(span.id.clone());
-            let query = PageQuery { season: which.clone(), limit: 1000, ..PageQuery::default() };
+            let which = StandingRef::from(SeasonRef::Id(span.id.clone()));
+            let query = PageQuery { standing: which.clone(), limit: 1000, ..PageQuery::default() };
             for row in engine.page(id, &query).await.unwrap().rows {
                 let entry = engine.entry(id, &which, &row.player, None).await.unwrap();
                 assert_eq!((entry.row.rank, entry.row.score), (row.rank, row.score));
@@ -165,6 +217,32 @@ pub(super) async fn everything(engine: &dyn Engine) -> String {
                 writeln!(text, "    {rank} {who} {score} {at} {updated} {met:?} {name:?}").unwrap();
             }
         }
+        let query = SnapshotsQuery { before: None, limit: 1000 };
+        for snapshot in engine.snapshots(id, &query).await.unwrap().snapshots {
+            writeln!(text, "  {snapshot:?}").unwrap();
+            let standing = StandingRef::Snapshot(SnapshotRef::Date(snapshot.date));
+            let query = PageQuery { standing, limit: 1000, ..PageQuery::default() };
+            for row in engine.page(id, &query).await.unwrap().rows {
+                let name = row.profile.as_ref().and_then(|profile| profile.name.as_deref());
+                let (who, official) = (&row.player, row.official_rank);
+                let (rank, score) = (row.rank.rank, row.score);
+                writeln!(text, "   {rank} {who} {score} {name:?} {official:?}").unwrap();
+            }
+        }
+        for who in PLAYERS.map(player) {
+            let (from, to) = (Millis::MIN, Millis::MAX);
+            let query = PlayerSeasonsQuery { from, to, before: None, limit: 1000 };
+            let seasons = engine.player_seasons(&who, id, &query).await;
+            writeln!(text, "  {who} {seasons:?}").unwrap();
+        }
+    }
+    for who in PLAYERS.map(player) {
+        let query = EventsQuery { board: None, before: None, limit: 1000 };
+        writeln!(text, "{who} {:?}", engine.player_events(&who, &query).await).unwrap();
+        let query =
+            PlayerSnapshotsQuery { board: None, from: None, to: None, before: None, limit: 1000 };
+        writeln!(text, "{:?}", engine.player_snapshots(&who, &query).await).unwrap();
+        writeln!(text, "{:?}", engine.friends(&who).await).unwrap();
     }
     writeln!(text, "{:?}", engine.keys().await.unwrap()).unwrap();
     writeln!(text, "{:?}", engine.key(&KeyHash([2; 32])).await.unwrap()).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! Into the open season, rows go in requests of [`Import::batch`] rows, and after each answer the position in the file is
 //! noted beside it: an import that was interrupted goes on from there. The request under way at the interruption is sent
-//! again, which is harmless because a row sets a score and does not add to it. A closed season is replaced whole by
+//! again, which is harmless because a row sets a score and does not add to it. A closed season or a snapshot is replaced whole by
 //! one request, and so has no position to go on from.
 //!
 //! A thread reads and checks rows while the server works on those before them. Rows are checked here, by the types the
@@ -32,6 +32,7 @@ use super::{
     progress::{Progress, Unit},
 };
 use position::{Identity, Position};
+use row::Kind;
 pub(crate) use source::Format;
 use source::{Batch, Source};
 
@@ -44,12 +45,14 @@ const RETRIES: u32 = 300;
 /// Set scores from a CSV or NDJSON file.
 ///
 /// Rows are `user_id,score[,at,user_name]`. A CSV file may have a header line that names its columns, in any order; NDJSON has
-/// one object with these members on each line. `at` is RFC 3339 or milliseconds since 1970. A player's last row counts. An
+/// one object with these members on each line. `at` is RFC 3339 or milliseconds since 1970. Rows of a snapshot may also have
+/// `official_rank`, given by someone else. In the open season a player's last row counts; elsewhere a player has one row. An
 /// interrupted import into the open season continues when the same command is run again.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   standings import players.csv --board main
   standings import october.ndjson --board main --season 2026-10
+  standings import level.csv --board level --snapshot 2026-02-21
   mysql -NBe 'select id, points from players' | tr '\\t' , | standings import - --board main --format csv")]
 pub(crate) struct Import {
     /// The file; `-` reads standard input
@@ -60,6 +63,9 @@ pub(crate) struct Import {
     /// A closed season, which is replaced whole [default: the open one, whose other players stay]
     #[arg(long)]
     season: Option<String>,
+    /// The snapshot of a date such as 2026-02-21, which is replaced whole
+    #[arg(long, value_name = "DATE", conflicts_with = "season")]
+    snapshot: Option<String>,
     /// What the file is [default: by its name, else by its first character]
     #[arg(long)]
     format: Option<Format>,
@@ -78,9 +84,10 @@ pub(crate) struct Import {
 impl Import {
     pub(crate) fn run(self) -> Result<()> {
         let client = self.connection.clone().client()?;
-        match &self.season {
-            Some(season) => self.replace_closed(&client, season),
-            None => self.set_open(&client),
+        match (&self.season, &self.snapshot) {
+            (Some(id), _) => self.replace(&client, Kind::Scores, id),
+            (None, Some(date)) => self.replace(&client, Kind::Snapshot, date),
+            (None, None) => self.set_open(&client),
         }
     }
 
@@ -90,7 +97,7 @@ impl Import {
             Some(identity) if !self.restart => Position::load(&self.file, identity),
             _ => Position::default(),
         };
-        let source = Source::open(&self.file, self.format, &start)?;
+        let source = Source::open(&self.file, self.format, Kind::Scores, &start)?;
         let total = identity.as_ref().map(|identity| identity.size);
         let mut progress = Progress::start(Unit::Bytes, total, start.offset, start.rows);
         if start.rows > 0 {
@@ -143,13 +150,18 @@ impl Import {
         print(format!("{}{season}: {rows} rows set, {speed}", self.board).as_bytes())
     }
 
-    fn replace_closed(&self, client: &Client, season: &str) -> Result<()> {
-        let source = Source::open(&self.file, self.format, &Position::default())?;
+    /// Replaces a closed season or a snapshot.
+    fn replace(&self, client: &Client, kind: Kind, id: &str) -> Result<()> {
+        let (list, word) = match kind {
+            Kind::Scores => ("seasons", "season"),
+            Kind::Snapshot => ("snapshots", "snapshot"),
+        };
+        let source = Source::open(&self.file, self.format, kind, &Position::default())?;
         let total = std::fs::metadata(&self.file).ok().map(|file| file.len());
         let progress = Progress::start(Unit::Bytes, total, 0, 0);
-        let path = Path::v1(&["boards", &self.board, "seasons", season]);
+        let path = Path::v1(&["boards", &self.board, list, id]);
         let (reply, speed) = ahead(source, STREAM_ROWS, |batches| {
-            // An empty file would replace the season by nothing, which nobody means.
+            // An empty file would replace what is there by nothing, which nobody means.
             let Some(first) = batches.next().transpose()? else {
                 let words = format!("{} has no rows; nothing was imported", self.file.display());
                 return Err(Failure::Other(words));
@@ -163,7 +175,7 @@ impl Import {
         })?;
         self.output.show(&reply, |done| {
             let players = thousands(done["players"].as_u64().unwrap_or(0));
-            format!("{}, season {season}: {players} players, {speed}", self.board)
+            format!("{}, {word} {id}: {players} players, {speed}", self.board)
         })
     }
 }

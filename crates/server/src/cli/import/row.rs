@@ -1,6 +1,6 @@
 //! One row of a file, checked by the rules of the server and written as it reads them.
 
-use std::{borrow::Cow, str};
+use std::{borrow::Cow, num::NonZeroU32, str};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -8,8 +8,27 @@ use standings_core::{Millis, Name, PlayerId, Score, limits::MAX_SCORE};
 
 use super::record::Record;
 
-/// The columns of a row, in the order that a file without a header has them.
-pub(super) const COLUMNS: [&str; 4] = ["user_id", "score", "at", "user_name"];
+/// The columns of a row, in the order that a file without a header has them; the last is only for snapshots.
+const COLUMNS: [&str; 5] = ["user_id", "score", "at", "user_name", "official_rank"];
+
+/// What the rows are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A season.
+    Scores,
+    /// A snapshot, whose rows may have an official rank.
+    Snapshot,
+}
+
+impl Kind {
+    /// The names of its columns.
+    pub(super) fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Scores => &COLUMNS[..4],
+            Self::Snapshot => &COLUMNS,
+        }
+    }
+}
 
 /// Why a row is not one.
 pub(super) type BadRow = String;
@@ -23,6 +42,8 @@ struct Row<'a> {
     at: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     user_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    official_rank: Option<NonZeroU32>,
 }
 
 /// Checks what the types cannot hold by themselves, and writes the row as a line.
@@ -39,6 +60,12 @@ fn write(row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), BadRow> {
 
 fn bad_score(text: impl std::fmt::Display) -> BadRow {
     format!("{text} is not a score: a whole number within ±{MAX_SCORE}")
+}
+
+/// A rank that someone else gave.
+fn official(text: &str) -> Result<NonZeroU32, BadRow> {
+    let bad = |_| format!("{text} is not a rank: a whole number from 1 to {}", u32::MAX);
+    text.parse().map_err(bad)
 }
 
 /// An instant as milliseconds.
@@ -61,18 +88,22 @@ pub(super) struct Columns {
     score: usize,
     at: Option<usize>,
     user_name: Option<usize>,
+    official_rank: Option<usize>,
     /// How many there are at most.
     count: usize,
 }
 
 impl Columns {
     /// Those of a file without a header.
-    pub(super) const DEFAULT: Self =
-        Self { user_id: 0, score: 1, at: Some(2), user_name: Some(3), count: 4 };
+    pub(super) fn default_of(kind: Kind) -> Self {
+        let count = kind.columns().len();
+        let official_rank = (count > 4).then_some(4);
+        Self { user_id: 0, score: 1, at: Some(2), user_name: Some(3), official_rank, count }
+    }
 
     /// Those that a first line names, if it names any. A header with other names is an error: a typo must not
     /// pass as a missing column.
-    pub(super) fn of_header(line: &Record) -> Result<Option<Self>, BadRow> {
+    pub(super) fn of_header(kind: Kind, line: &Record) -> Result<Option<Self>, BadRow> {
         let names: Vec<_> =
             line.iter().map(|name| name.trim_ascii().to_ascii_lowercase()).collect();
         let find = |name: &str| names.iter().position(|other| other == name.as_bytes());
@@ -80,15 +111,15 @@ impl Columns {
             return Ok(None);
         };
         for (index, name) in names.iter().enumerate() {
-            let known = COLUMNS.iter().any(|column| column.as_bytes() == name);
+            let known = kind.columns().iter().any(|column| column.as_bytes() == name);
             if !known || names[..index].contains(name) {
                 let name = String::from_utf8_lossy(name);
-                let columns = COLUMNS.join(", ");
+                let columns = kind.columns().join(", ");
                 return Err(format!("column {name:?}: the columns are {columns}, each once"));
             }
         }
-        let (at, user_name) = (find("at"), find("user_name"));
-        Ok(Some(Self { user_id, score, at, user_name, count: names.len() }))
+        let (at, user_name, official_rank) = (find("at"), find("user_name"), find("official_rank"));
+        Ok(Some(Self { user_id, score, at, user_name, official_rank, count: names.len() }))
     }
 
     /// Writes the row of a CSV record.
@@ -110,6 +141,9 @@ impl Columns {
             score: score.parse().map_err(|_| bad_score(format_args!("{score:?}")))?,
             at: optional(self.at)?.map(|at| instant(at.trim_ascii())).transpose()?,
             user_name: optional(self.user_name)?,
+            official_rank: optional(self.official_rank)?
+                .map(|rank| official(rank.trim_ascii()))
+                .transpose()?,
         };
         write(&row, out)
     }
@@ -125,10 +159,12 @@ struct Line<'a> {
     #[serde(borrow)]
     at: Option<&'a RawValue>,
     user_name: Option<String>,
+    #[serde(borrow)]
+    official_rank: Option<&'a RawValue>,
 }
 
 /// Writes the row of a line of NDJSON.
-pub(super) fn write_line(line: &[u8], out: &mut Vec<u8>) -> Result<(), BadRow> {
+pub(super) fn write_line(kind: Kind, line: &[u8], out: &mut Vec<u8>) -> Result<(), BadRow> {
     let line: Line<'_> = serde_json::from_slice(line).map_err(|error| {
         // It counts lines and columns of its own, which are not those of the file.
         let words = error.to_string();
@@ -136,8 +172,13 @@ pub(super) fn write_line(line: &[u8], out: &mut Vec<u8>) -> Result<(), BadRow> {
     })?;
     // A time in quotes is text, one without is a number.
     let at = line.at.map(|at| instant(at.get().trim_matches('"'))).transpose()?;
+    if line.official_rank.is_some() && kind == Kind::Scores {
+        return Err("only a row of a snapshot has an official_rank; name its date with --snapshot"
+            .to_owned());
+    }
+    let official_rank = line.official_rank.map(|rank| official(rank.get())).transpose()?;
     let (user_id, user_name) = (&*line.user_id, line.user_name.as_deref());
-    write(&Row { user_id, score: line.score, at, user_name }, out)
+    write(&Row { user_id, score: line.score, at, user_name, official_rank }, out)
 }
 
 #[cfg(test)]
@@ -160,13 +201,35 @@ mod tests {
 
     fn ndjson(line: &str) -> Result<String, BadRow> {
         let mut out = Vec::new();
-        write_line(line.as_bytes(), &mut out)?;
+        write_line(Kind::Scores, line.as_bytes(), &mut out)?;
         Ok(String::from_utf8(out).unwrap())
     }
 
     #[test]
+    fn only_rows_of_a_snapshot_have_an_official_rank() {
+        let columns = Columns::default_of(Kind::Snapshot);
+        let ranked = "{\"user_id\":\"a\",\"score\":5,\"official_rank\":7}\n";
+        assert_eq!(csv(columns, &["a", "5", "", "", "7"]).unwrap(), ranked);
+        assert!(csv(columns, &["a", "5"]).unwrap().ends_with("5}\n"));
+        for bad in ["0", "-1", "4294967296", "first"] {
+            assert!(csv(columns, &["a", "5", "", "", bad]).is_err(), "{bad}");
+        }
+        let header = record(&["official_rank", "user_id", "score"]);
+        let columns = Columns::of_header(Kind::Snapshot, &header).unwrap().unwrap();
+        assert_eq!(csv(columns, &["7", "a", "5"]).unwrap(), ranked);
+        assert!(Columns::of_header(Kind::Scores, &header).is_err());
+
+        let mut out = Vec::new();
+        write_line(Kind::Snapshot, ranked.as_bytes(), &mut out).unwrap();
+        assert_eq!(out, ranked.as_bytes());
+        assert!(ndjson(ranked).unwrap_err().contains("--snapshot"));
+        let quoted = br#"{"user_id":"a","score":5,"official_rank":"7"}"#;
+        assert!(write_line(Kind::Snapshot, quoted, &mut out).is_err());
+    }
+
+    #[test]
     fn a_csv_row_becomes_a_line_that_the_server_reads() {
-        let row = |fields: &[&str]| csv(Columns::DEFAULT, fields).unwrap();
+        let row = |fields: &[&str]| csv(Columns::default_of(Kind::Scores), fields).unwrap();
         assert_eq!(row(&["a", "5"]), "{\"user_id\":\"a\",\"score\":5}\n");
         assert_eq!(
             row(&["a\"b\\", "-5", "2026-11-15T10:00:00.25Z", "Älice, \"A\""]),
@@ -180,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_header_names_the_columns_in_any_order() {
-        let header = |names: &[&str]| Columns::of_header(&record(names));
+        let header = |names: &[&str]| Columns::of_header(Kind::Scores, &record(names));
         let columns = header(&["score", "User_Id "]).unwrap().unwrap();
         assert_eq!(csv(columns, &["7", "a"]).unwrap(), "{\"user_id\":\"a\",\"score\":7}\n");
         assert!(csv(columns, &["7", "a", "x"]).is_err());
@@ -203,7 +266,7 @@ mod tests {
             &["a", "5", "", "a\nb"],
             &["a", "5", "", "b", "c"],
         ] {
-            assert!(csv(Columns::DEFAULT, fields).is_err(), "{fields:?}");
+            assert!(csv(Columns::default_of(Kind::Scores), fields).is_err(), "{fields:?}");
         }
         for line in [
             "",

@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use super::{
     position::Position,
     record::Record,
-    row::{BadRow, COLUMNS, Columns, write_line},
+    row::{BadRow, Columns, Kind, write_line},
 };
 use crate::cli::failure::{Failure, Result};
 
@@ -71,6 +71,7 @@ pub(super) struct Source {
     offset: u64,
     /// Its number.
     line: u64,
+    kind: Kind,
     rows: Rows,
 }
 
@@ -82,15 +83,20 @@ enum Rows {
 
 impl Source {
     /// Opens a file, or standard input as `-`, at a position of it.
-    pub(super) fn open(file: &Path, format: Option<Format>, at: &Position) -> Result<Self> {
+    pub(super) fn open(
+        file: &Path,
+        format: Option<Format>,
+        kind: Kind,
+        at: &Position,
+    ) -> Result<Self> {
         if file.as_os_str() == "-" {
-            return Self::new("standard input".to_owned(), Box::new(io::stdin()), format);
+            return Self::new("standard input".to_owned(), Box::new(io::stdin()), format, kind);
         }
         let unreadable = |error| Failure::file("read", file, error);
         let open = || File::open(file).map_err(unreadable);
         let format = format.or_else(|| Format::of_name(file));
         // The header is read from the beginning, wherever the rows begin.
-        let mut source = Self::new(file.display().to_string(), Box::new(open()?), format)?;
+        let mut source = Self::new(file.display().to_string(), Box::new(open()?), format, kind)?;
         if at.offset > 0 {
             let mut input = open()?;
             input.seek(SeekFrom::Start(at.offset)).map_err(unreadable)?;
@@ -101,18 +107,26 @@ impl Source {
     }
 
     /// Begins to read an input, up to the header if it has one.
-    fn new(name: String, input: Box<dyn Read + Send>, format: Option<Format>) -> Result<Self> {
+    fn new(
+        name: String,
+        input: Box<dyn Read + Send>,
+        format: Option<Format>,
+        kind: Kind,
+    ) -> Result<Self> {
         let mut input = BufReader::with_capacity(BUFFER_BYTES, input);
         let head = input.fill_buf().map_err(|error| Failure::file("read", &name, error))?;
         let mark: &[u8] = b"\xef\xbb\xbf";
         let start = if head.starts_with(mark) { mark.len() } else { 0 };
         let rows = match format.unwrap_or_else(|| Format::of_content(&head[start..])) {
-            Format::Csv => Rows::Csv { record: Box::new(Record::new()), columns: Columns::DEFAULT },
+            Format::Csv => {
+                let columns = Columns::default_of(kind);
+                Rows::Csv { record: Box::new(Record::new()), columns }
+            }
             Format::Ndjson => Rows::Ndjson,
         };
         input.consume(start);
         let (text, offset) = (Vec::new(), start as u64);
-        let mut source = Self { name, input, text, pending: false, offset, line: 0, rows };
+        let mut source = Self { name, input, text, pending: false, offset, line: 0, kind, rows };
         source.read_header().map_err(|words| source.bad(&words))?;
         Ok(source)
     }
@@ -126,7 +140,7 @@ impl Source {
             && self.pending
         {
             record.parse(&self.text)?;
-            if let Some(named) = Columns::of_header(record)? {
+            if let Some(named) = Columns::of_header(self.kind, record)? {
                 *columns = named;
                 self.pending = false;
             }
@@ -156,7 +170,7 @@ impl Source {
                 record.parse(&self.text)?;
                 columns.write(record, out)?;
             }
-            Rows::Ndjson => write_line(&self.text, out)?,
+            Rows::Ndjson => write_line(self.kind, &self.text, out)?,
         }
         Ok(true)
     }
@@ -185,7 +199,10 @@ impl Source {
     fn bad(&self, words: &str) -> Failure {
         let hint = match (&self.rows, self.line) {
             (Rows::Csv { .. }, 1) => {
-                format!("; if this line is a header, its names are {}", COLUMNS.join(", "))
+                format!(
+                    "; if this line is a header, its names are {}",
+                    self.kind.columns().join(", ")
+                )
             }
             _ => String::new(),
         };
@@ -198,7 +215,7 @@ mod tests {
     use super::*;
 
     fn source(text: &'static str) -> Source {
-        Source::new("x".to_owned(), Box::new(text.as_bytes()), None).unwrap()
+        Source::new("x".to_owned(), Box::new(text.as_bytes()), None, Kind::Scores).unwrap()
     }
 
     fn ids(batch: &Batch) -> Vec<String> {
@@ -239,7 +256,9 @@ mod tests {
             let file = dir.path().join(name);
             std::fs::write(&file, text).unwrap();
             let (mut all, mut at) = (Vec::new(), Position::default());
-            while let Some(batch) = Source::open(&file, None, &at).unwrap().next_batch(7).unwrap() {
+            while let Some(batch) =
+                Source::open(&file, None, Kind::Scores, &at).unwrap().next_batch(7).unwrap()
+            {
                 all.extend(ids(&batch));
                 at = Position { offset: batch.offset, line: batch.line, ..at };
             }

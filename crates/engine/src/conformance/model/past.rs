@@ -1,0 +1,129 @@
+//! Random operations on friends, snapshots and whole players.
+
+use standings_core::{BoardId, LocalDate, PlayerId};
+
+use super::{
+    Run,
+    reads::{Standing, shown},
+};
+use crate::{EngineError, PageQuery, SnapshotRef, SnapshotsQuery, StandingRef};
+
+impl Run<'_> {
+    pub(super) async fn put_friends(&mut self) {
+        let owner = self.player();
+        let mut friends: Vec<PlayerId> = Vec::new();
+        for _ in 0..self.random.below(20) {
+            let friend = self.player();
+            if !friends.contains(&friend) {
+                friends.push(friend);
+            }
+        }
+        self.world.engine().put_friends(&owner, friends.clone()).await.unwrap();
+        self.model.friends.insert(owner, friends);
+    }
+
+    pub(super) async fn take_snapshot(&mut self) {
+        let now = self.world.now();
+        let (board, _) = self.board();
+        let answer = self.world.engine().take_snapshot(&board).await;
+        let Some(model) = self.model.boards.get_mut(&board) else {
+            assert!(matches!(answer, Err(EngineError::UnknownBoard(_))), "{answer:?}");
+            return;
+        };
+        let (taken, date) = (answer.unwrap(), model.definition.local_date(now));
+        model.take(date, now, &self.model.names);
+        let players = model.snapshots[&date].rows.len() as u64;
+        assert_eq!((taken.date, taken.players), (date, players), "{board} at {now}");
+    }
+
+    pub(super) async fn erase(&mut self) {
+        let player = self.player();
+        let engine = self.world.engine();
+        // Others take the player off their lists first: whether the lists do so themselves is not said.
+        for (owner, friends) in &mut self.model.friends {
+            if friends.contains(&player) {
+                friends.retain(|friend| *friend != player);
+                engine.put_friends(owner, friends.clone()).await.unwrap();
+            }
+        }
+        match engine.erase_player(&player).await {
+            Ok(()) => {}
+            Err(EngineError::UnknownPlayer(_)) if !self.model.seen.contains(&player) => {}
+            Err(other) => panic!("{player} could not be erased: {other:?}"),
+        }
+        self.model.erase(&player);
+    }
+
+    /// Waits for a snapshot that the clock has brought.
+    pub(super) async fn until_taken(&self, board: &BoardId, date: LocalDate) {
+        let expected = &self.model.boards[board].snapshots[&date];
+        let standing: StandingRef = SnapshotRef::Date(date).into();
+        let query = PageQuery { standing, limit: 1000, ..PageQuery::default() };
+        let taken = async || {
+            let page = self.world.engine().page(board, &query).await;
+            page.is_ok_and(|page| {
+                page.standing.season == expected.season && shown(&page.rows) == expected.rows
+            })
+        };
+        self.world.until(&format!("board {board} has its snapshot of {date}"), taken).await;
+    }
+
+    /// One random read of a snapshot.
+    pub(super) async fn read_snapshot(&mut self, board: &BoardId, kind: u64) {
+        let Some(model) = self.model.boards.get(board) else { return };
+        let (which, found) = if self.random.one_in(3) || model.snapshots.is_empty() {
+            (SnapshotRef::Latest, model.snapshots.last_key_value())
+        } else {
+            let index = self.random.index(model.snapshots.len());
+            let found = model.snapshots.iter().nth(index);
+            (SnapshotRef::Date(*found.expect("it was counted").0), found)
+        };
+        let Some((date, snapshot)) = found else {
+            let answer = self.world.engine().distribution(board, &which.into()).await;
+            assert!(matches!(answer, Err(EngineError::UnknownSnapshot { .. })), "{answer:?}");
+            return;
+        };
+        let standing = Standing {
+            board: board.clone(),
+            which: which.into(),
+            rows: snapshot.rows.clone(),
+            definition: model.definition.clone(),
+            goal: snapshot.goal,
+            exact: !snapshot.erased,
+            what: format!("{board} on {date}"),
+        };
+        self.read_standing(&standing, kind).await;
+    }
+
+    /// Every snapshot, and all that was accepted of everyone.
+    pub(super) async fn compare_the_past(&mut self) {
+        let engine = self.world.engine();
+        for (board, model) in &self.model.boards {
+            let query = SnapshotsQuery { before: None, limit: 10_000 };
+            let listed = engine.snapshots(board, &query).await.unwrap().snapshots;
+            let listed: Vec<_> = listed.into_iter().map(|s| (s.date, s.players)).collect();
+            let expected: Vec<_> =
+                model.snapshots.iter().rev().map(|(d, s)| (*d, s.rows.len() as u64)).collect();
+            assert_eq!(listed, expected, "{board}");
+            for (date, snapshot) in &model.snapshots {
+                let standing = SnapshotRef::Date(*date).into();
+                let query = PageQuery { standing, limit: 1000, ..PageQuery::default() };
+                let page = engine.page(board, &query).await.unwrap();
+                assert_eq!(shown(&page.rows), snapshot.rows, "{board} on {date}");
+                assert_eq!(page.standing.season, snapshot.season, "{board} on {date}");
+                for row in &page.rows {
+                    let official = snapshot.official_rank(row.rank.rank.get());
+                    assert_eq!(row.official_rank, official, "{board} on {date}");
+                    let name = row.profile.as_ref().and_then(|profile| profile.name.clone());
+                    let expected = snapshot.names.get(&row.player).cloned();
+                    assert_eq!(name, expected, "{board} on {date}: {}", row.player);
+                }
+            }
+        }
+        drop(engine);
+        let players: Vec<_> = self.model.seen.iter().cloned().collect();
+        for player in players {
+            self.compare_events(&player, None, 500, usize::MAX).await;
+        }
+    }
+}

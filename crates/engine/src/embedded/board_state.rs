@@ -1,0 +1,181 @@
+//! A board and its seasons in memory.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use standings_core::{Board, BoardId, Millis, Score, SeasonId, SeasonSpan, span::Keep};
+
+use super::{
+    live::Live,
+    record::{BoardNo, ErasureNo, FrozenFile, SeasonNo},
+    snapshot::{Snapshot, Snapshots},
+};
+use crate::types::{BoardInfo, SeasonRef, SeasonState};
+
+/// A board and its seasons.
+pub(crate) struct BoardState {
+    pub(crate) no: BoardNo,
+    pub(crate) id: BoardId,
+    pub(crate) definition: Arc<Board>,
+    /// Oldest first, without gaps from the board's creation on; older ones may have been imported.
+    pub(crate) seasons: Vec<Season>,
+    pub(crate) next_season: SeasonNo,
+    pub(crate) snapshots: Snapshots,
+    /// Whether scores were ever set here: such players are in no history.
+    pub(crate) imported: bool,
+}
+
+/// One run of a board.
+#[derive(Clone)]
+pub(crate) struct Season {
+    pub(crate) no: SeasonNo,
+    pub(crate) span: SeasonSpan,
+    /// Set once it takes no more submissions.
+    pub(crate) closed: Option<Closed>,
+    /// Past its time: it is read no more, and will be dropped.
+    pub(crate) expired: bool,
+    pub(crate) rows: Rows,
+}
+
+/// What is fixed when a season closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Closed {
+    pub(crate) goal: Option<Score>,
+    /// The moment, as [`FormerNames`](super::freeze::FormerNames) counts them,
+    pub(crate) epoch: u64,
+    /// and as erasures count them.
+    pub(crate) erasures: ErasureNo,
+}
+
+/// Where a season's entries are.
+#[derive(Clone)]
+pub(crate) enum Rows {
+    /// In memory: it takes submissions, or has just closed and is being written.
+    Live(Arc<RwLock<Live>>),
+    /// In an immutable file.
+    Frozen(Arc<FrozenFile>),
+}
+
+impl Season {
+    pub(crate) fn state(&self, now: Millis) -> SeasonState {
+        match self.closed {
+            Some(_) => SeasonState::Closed,
+            None if now >= self.span.ends_at => SeasonState::Closing,
+            None => SeasonState::Open,
+        }
+    }
+
+    /// The goal that counts: a closed season keeps its own.
+    pub(crate) fn goal(&self, board: &Board) -> Option<Score> {
+        self.closed.map_or(board.goal(), |closed| closed.goal)
+    }
+
+    /// Whether another begins where this one ends.
+    pub(crate) fn meets(&self, next: &Self) -> bool {
+        self.span.ends_at == next.span.starts_at
+    }
+
+    pub(crate) fn live(&self) -> Option<&Arc<RwLock<Live>>> {
+        match &self.rows {
+            Rows::Live(live) => Some(live),
+            Rows::Frozen(_) => None,
+        }
+    }
+}
+
+impl BoardState {
+    /// The board as it is shown.
+    pub(crate) fn info(&self, now: Millis) -> BoardInfo {
+        let season = &self.seasons[self.current(now)];
+        let players = match &season.rows {
+            Rows::Live(live) => live.read().index().len(),
+            Rows::Frozen(file) => file.players,
+        };
+        BoardInfo {
+            id: self.id.clone(),
+            definition: Arc::clone(&self.definition),
+            season: season.span.clone(),
+            players,
+        }
+    }
+
+    /// Where the season that contains an instant is in the list.
+    pub(crate) fn season_at(&self, instant: Millis) -> Option<usize> {
+        let after = self.seasons.partition_point(|season| season.span.starts_at <= instant);
+        let index = after.checked_sub(1)?;
+        (instant < self.seasons[index].span.ends_at).then_some(index)
+    }
+
+    /// The season that contains the present; were the clock before or after all of them, the nearest.
+    pub(crate) fn current(&self, now: Millis) -> usize {
+        let after = self.seasons.partition_point(|season| season.span.starts_at <= now);
+        after.saturating_sub(1)
+    }
+
+    pub(crate) fn resolve(&self, which: &SeasonRef, now: Millis) -> Option<&Season> {
+        match which {
+            SeasonRef::Current => self.seasons.get(self.current(now)),
+            SeasonRef::Previous => self.seasons.get(self.current(now).checked_sub(1)?),
+            SeasonRef::Id(id) => self.begun(now).find(|season| season.span.id == *id),
+        }
+        .filter(|season| self.is_kept(season, now))
+    }
+
+    /// The seasons that can be read, newest first. Not yet begun is not yet there, though it is opened a minute ahead.
+    pub(crate) fn begun(&self, now: Millis) -> impl Iterator<Item = &Season> + Clone {
+        let begun = self.seasons.iter().rev().filter(move |s| s.span.starts_at <= now);
+        begun.filter(move |season| self.is_kept(season, now))
+    }
+
+    /// Whether a season is still within its time. One that is not shows no more, from that instant on.
+    pub(crate) fn is_kept(&self, season: &Season, now: Millis) -> bool {
+        if season.closed.is_none() || season.expired {
+            return !season.expired;
+        }
+        let since = match self.definition.keep() {
+            Keep::Seasons(_) => {
+                let later = self.seasons.iter().rev().take_while(|later| later.no != season.no);
+                later.filter(|later| later.closed.is_some()).count() as u64
+            }
+            Keep::Forever | Keep::For(_) => 0,
+        };
+        let (keep, zone) = (self.definition.keep(), self.definition.zone());
+        !keep.is_expired(season.span.ends_at, now, since, zone)
+    }
+
+    /// The files of all its closed seasons and snapshots, also of those that are yet to be written from a file.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Arc<FrozenFile>> {
+        let seasons = self.seasons.iter().filter_map(|season| match &season.rows {
+            Rows::Frozen(file) => Some(file),
+            Rows::Live(_) => None,
+        });
+        seasons.chain(self.snapshots.list().iter().filter_map(Snapshot::needs))
+    }
+
+    /// The season right before another: one that ends where it begins. Between seasons that were imported there may be gaps.
+    pub(crate) fn season_before(&self, no: SeasonNo) -> Option<&Season> {
+        let index = self.seasons.iter().rposition(|season| season.no == no)?;
+        let before = self.seasons.get(index.checked_sub(1)?)?;
+        before.meets(&self.seasons[index]).then_some(before)
+    }
+
+    pub(crate) fn season_by_id(&self, id: &SeasonId) -> Option<&Season> {
+        self.seasons.iter().rfind(|season| season.span.id == *id)
+    }
+
+    pub(crate) fn season(&self, no: SeasonNo) -> Option<&Season> {
+        self.seasons.iter().rfind(|season| season.no == no)
+    }
+
+    pub(super) fn season_mut(&mut self, no: SeasonNo) -> Option<&mut Season> {
+        self.seasons.iter_mut().rfind(|season| season.no == no)
+    }
+
+    /// Whether any season has a score.
+    pub(crate) fn has_scores(&self) -> bool {
+        self.seasons.iter().any(|season| match &season.rows {
+            Rows::Live(live) => !live.read().index().is_empty(),
+            Rows::Frozen(file) => file.players > 0,
+        })
+    }
+}

@@ -1,0 +1,246 @@
+//! Clearing away for good what is past its time: seasons beyond their keep, old event ids, erased players.
+//!
+//! Reads stop showing such things at once, by a record in the log. This is the rest, in the background and without haste: a
+//! crash at any point leaves work that is found and done again.
+
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use standings_core::PlayerId;
+
+use super::{
+    Shared,
+    catalog::{BoardState, Rows},
+    freeze::{self, Keep},
+    frozen,
+    history::{HistoryError, Present, StoredBest},
+    keeper::{self, replacing},
+    out_of_order,
+    record::{BoardNo, ErasureNo, FrozenFile, SeasonNo, SnapshotNo},
+    sequencer::Sequencer,
+};
+use crate::error::EngineError;
+
+/// How long the history may take to catch up before something is left for the next time: other jobs wait.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Why something is left for the next time.
+#[derive(Debug, thiserror::Error)]
+enum Left {
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// Keeps the bests of an expired season, and drops it.
+pub(crate) fn retire(shared: &Arc<Shared>, board: BoardNo, season: SeasonNo) {
+    if let Err(error) = try_retire(shared, board, season) {
+        tracing::warn!(%error, board, season, "an expired season is not dropped yet");
+    }
+}
+
+fn try_retire(shared: &Arc<Shared>, board: BoardNo, season: SeasonNo) -> Result<(), Left> {
+    let found = {
+        let catalog = shared.catalog.read();
+        let found = catalog.board_no(board).and_then(|board| board.season(season));
+        found.filter(|season| season.expired).and_then(|season| match &season.rows {
+            Rows::Frozen(file) => Some((Arc::clone(file), season.span.clone())),
+            Rows::Live(_) => None,
+        })
+    };
+    let Some((file, span)) = found else { return Ok(()) };
+    let hidden = || freeze::hidden(&shared.catalog.read(), file.erasures);
+    if !file.name.is_empty() {
+        let frozen = shared.frozen.get(&file)?;
+        shared.history.keep_bests(board, hidden, |keep| {
+            frozen.rows(|record, text| {
+                if text.player.is_empty() {
+                    return Ok(());
+                }
+                let (folded, starts_at, season) =
+                    (record.key.folded, span.starts_at, span.id.clone());
+                keep(&text.player, StoredBest { folded, starts_at, season })
+                    .map_err(io::Error::other)
+            })?;
+            Ok::<_, Left>(())
+        })?;
+    }
+    shared.queue.change_blocking(move |s| s.season_retired(board, season))?;
+    Ok(())
+}
+
+/// Clears away all that is due.
+pub(crate) fn purge(shared: &Arc<Shared>) {
+    let done = try_purge(shared);
+    if let Err(error) = done {
+        tracing::warn!(%error, "clearing away is left for the next time");
+    }
+}
+
+fn try_purge(shared: &Arc<Shared>) -> Result<(), Left> {
+    let expired: Vec<(BoardNo, SeasonNo)> = {
+        let catalog = shared.catalog.read();
+        let seasons = catalog.boards().flat_map(|b| b.seasons.iter().map(|s| (b.no, s)));
+        seasons.filter(|(_, s)| s.expired).map(|(board, s)| (board, s.no)).collect()
+    };
+    for (board, season) in expired {
+        try_retire(shared, board, season)?;
+    }
+    shared.history.expire_ids(shared.clock.now())?;
+    let (present, gone) = {
+        let catalog = shared.catalog.read();
+        (present(&catalog), catalog.gone())
+    };
+    if shared.history.cleared()? != gone {
+        // What is gone must not come back with a power cut, and its last events must be where they are cleared away.
+        catch_up(shared)?;
+        shared.history.clear_gone(present, gone)?;
+    }
+    purge_erased(shared)?;
+    if shared.catalog.read().traces {
+        // With a new checkpoint the log drops its segments from before.
+        keeper::checkpoint(shared, None);
+    }
+    sweep(shared)
+}
+
+/// Makes the log durable up to now, and waits until the history has all of it.
+fn catch_up(shared: &Arc<Shared>) -> Result<(), Left> {
+    let (_, position) = shared.queue.change_blocking(Sequencer::seal)?;
+    let started = Instant::now();
+    while shared.history.position() < position {
+        if shared.stopping() || started.elapsed() > PATIENCE {
+            return Err(out_of_order("the history is behind").into());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// Removes files that nothing names and that could not be removed when that came about. This is the only thread that makes
+/// any, so none of them is about to be named.
+fn sweep(shared: &Arc<Shared>) -> Result<(), Left> {
+    let files = shared.disk.list(frozen::DIR)?.into_iter().map(|file| file.name);
+    let left: Vec<_> = {
+        let catalog = shared.catalog.read();
+        let files = files.map(|name| Arc::new(FrozenFile { name, ..FrozenFile::default() }));
+        files.filter(|file| !catalog.uses(file)).collect()
+    };
+    if !left.is_empty() {
+        shared.queue.change_blocking(move |s| {
+            s.discard(&left);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn present(catalog: &super::catalog::Catalog) -> Present {
+    let seasons = |board: &BoardState| board.seasons.iter().map(|season| season.no).collect();
+    let boards = catalog.boards().map(|board| (board.no, (board.next_season, seasons(board))));
+    Present { next_board: catalog.next_board(), boards: boards.collect() }
+}
+
+/// Takes what is left of erased players out of every file.
+fn purge_erased(shared: &Arc<Shared>) -> Result<(), Left> {
+    // Who may still be in something that is yet to be written must be known until it is.
+    let (erased, before) = {
+        let catalog = shared.catalog.read();
+        let before = catalog.settled_erasures();
+        let erased = catalog.erased().iter().filter(|(_, erased)| erased.number < before);
+        (erased.map(|(who, erased)| (who.clone(), *erased)).collect::<HashMap<_, _>>(), before)
+    };
+    if erased.is_empty() {
+        return Ok(());
+    }
+    for (board, place, file) in files(shared) {
+        let hidden: HashSet<PlayerId> = erased
+            .iter()
+            .filter(|(_, erased)| erased.number >= file.erasures)
+            .map(|(player, _)| player.clone())
+            .collect();
+        blank(shared, board, place, &file, &hidden, before)?;
+    }
+    // The history must have seen the erasures before it is asked to forget what is left.
+    catch_up(shared)?;
+    shared.history.clear_erased(before)?;
+    shared.history.compact_all()?;
+    shared.queue.change_blocking(move |s| s.erasures_purged(before))?;
+    tracing::info!(players = erased.len(), "nothing is left of erased players");
+    Ok(())
+}
+
+/// Where a file belongs.
+#[derive(Clone, Copy)]
+enum Place {
+    Season(SeasonNo),
+    Snapshot(SnapshotNo),
+}
+
+/// All frozen standings.
+fn files(shared: &Shared) -> Vec<(BoardNo, Place, Arc<FrozenFile>)> {
+    let catalog = shared.catalog.read();
+    let mut files = Vec::new();
+    for board in catalog.boards() {
+        for season in &board.seasons {
+            if let Rows::Frozen(file) = &season.rows {
+                files.push((board.no, Place::Season(season.no), Arc::clone(file)));
+            }
+        }
+        let mut seen = HashSet::new();
+        for snapshot in board.snapshots.list() {
+            if let Some(file) = snapshot.file().filter(|file| seen.insert(file.name.clone())) {
+                files.push((board.no, Place::Snapshot(snapshot.of.snapshot), Arc::clone(file)));
+            }
+        }
+    }
+    files.retain(|(_, _, file)| !file.name.is_empty());
+    files
+}
+
+/// Writes a file anew without the ids and names of players, if it has any of them.
+fn blank(
+    shared: &Arc<Shared>,
+    board: BoardNo,
+    place: Place,
+    file: &Arc<FrozenFile>,
+    hidden: &HashSet<PlayerId>,
+    before: ErasureNo,
+) -> Result<(), Left> {
+    let old = shared.frozen.get(file)?;
+    let mut found = false;
+    for player in hidden {
+        found = found || old.row_of(player)?.is_some();
+    }
+    if !found {
+        return Ok(());
+    }
+    let number = match place {
+        Place::Season(number) | Place::Snapshot(number) => number,
+    };
+    let name = shared.queue.change_blocking(move |s| Ok(s.new_name(board, number)))?;
+    let new = freeze::rewrite(shared, &old, name, file.rows(), |_, text| {
+        let gone = text.player.is_empty() || hidden.contains(text.player.as_str());
+        Ok(if gone { Keep::Place } else { Keep::Row })
+    })?;
+    // The streaks of the others are as they were, and those of the next season continue them.
+    let new = FrozenFile { erasures: before, ..replacing(file, new) };
+    let (old_name, new_name) = (file.name.clone(), new.name.clone());
+    shared.queue.change_blocking(move |s| match place {
+        Place::Season(season) => s.frozen(board, season, new, None),
+        Place::Snapshot(snapshot) => s.store_snapshot(board, snapshot, new),
+    })?;
+    if let Place::Season(season) = place {
+        let follow =
+            move |s: &mut Sequencer| s.continue_streaks(board, season, &old_name, &new_name);
+        shared.queue.change_blocking(follow)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! Standings from elsewhere, put in place whole.
+
+use standings_core::{BoardId, LocalDate, Millis, SeasonId, SeasonSpan};
+
+use super::{Sequencer, freezes::taken, seasons::opened};
+use crate::{
+    embedded::{
+        import::Target,
+        record::{BoardNo, FrozenFile, Record, SeasonNo},
+    },
+    error::{EngineError, Result},
+};
+
+/// Where an import goes.
+type Prepared = (BoardNo, Option<SeasonNo>, String, Option<i64>);
+
+impl Sequencer {
+    /// The place of a season to be imported: it must be over. One that the board has never had gets a number.
+    pub(crate) fn place_import(
+        &self,
+        id: &BoardId,
+        season: &SeasonId,
+    ) -> Result<(BoardNo, SeasonNo, SeasonSpan, bool)> {
+        let now = self.shared.clock.now();
+        let catalog = self.shared.catalog.read();
+        let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
+        if let Some(found) = board.season_by_id(season) {
+            if found.closed.is_none() {
+                return Err(EngineError::SeasonOpen(season.clone()));
+            }
+            return Ok((board.no, found.no, found.span.clone(), true));
+        }
+        let span = board.definition.season_named(season);
+        let free = |span: &SeasonSpan| {
+            let mut seasons = board.seasons.iter().map(|season| &season.span);
+            !seasons.any(|s| s.starts_at < span.ends_at && span.starts_at < s.ends_at)
+        };
+        match span.filter(|span| span.ends_at <= now && free(span)) {
+            Some(span) => Ok((board.no, board.next_season, span, false)),
+            None => {
+                Err(EngineError::UnknownSeason { board: id.clone(), season: season.to_string() })
+            }
+        }
+    }
+
+    /// When scores of an import were reached that come without a time; an error where the target cannot be imported.
+    pub(crate) fn import_time(&self, id: &BoardId, target: &Target) -> Result<Millis> {
+        match target {
+            Target::Season(season) => {
+                let (_, _, span, _) = self.place_import(id, season)?;
+                Ok(Millis(span.ends_at.0 - 1))
+            }
+            Target::Snapshot(date) => {
+                let now = self.shared.clock.now();
+                let catalog = self.shared.catalog.read();
+                let board =
+                    catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
+                if *date > board.definition.local_date(now) {
+                    return Err(EngineError::SnapshotInFuture(*date));
+                }
+                let at = board.definition.snapshot_time(*date).map(|at| at.min(now));
+                at.ok_or_else(|| EngineError::UnknownSnapshot {
+                    board: id.clone(),
+                    snapshot: date.to_string(),
+                })
+            }
+        }
+    }
+
+    /// Where an import goes: the board, the season if it is one, a name for the file, and the folded goal.
+    pub(crate) fn prepare_import(&mut self, id: &BoardId, target: &Target) -> Result<Prepared> {
+        match target {
+            Target::Season(season) => {
+                let (board, no, ..) = self.place_import(id, season)?;
+                let goal = {
+                    let catalog = self.shared.catalog.read();
+                    catalog.board_no(board).and_then(|state| {
+                        let closed = state.season(no).and_then(|season| season.closed);
+                        let goal = closed.map_or(state.definition.goal(), |closed| closed.goal)?;
+                        Some(state.definition.order().fold(goal))
+                    })
+                };
+                Ok((board, Some(no), self.new_name(board, no), goal))
+            }
+            Target::Snapshot(_) => {
+                self.import_time(id, target)?;
+                let found =
+                    self.shared.catalog.read().board(id).map(|b| (b.no, b.snapshots.next()));
+                let (board, no) = found.ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
+                Ok((board, None, self.new_name(board, no), None))
+            }
+        }
+    }
+
+    /// Puts an imported standing in place of what was there, wholly.
+    pub(crate) fn finish_import(
+        &mut self,
+        id: &BoardId,
+        target: &Target,
+        file: FrozenFile,
+    ) -> Result<()> {
+        let erasures = self.shared.catalog.read().next_erasure();
+        let file = FrozenFile { erasures, ..file };
+        let done = match target {
+            Target::Season(season) => self.import_season(id, season, file.clone()),
+            Target::Snapshot(date) => self.import_snapshot(id, *date, file.clone()),
+        };
+        match &done {
+            // The record that names it may be there after a restart.
+            Ok(()) | Err(EngineError::OutcomeUnknown { .. }) => {}
+            Err(_) => self.shared.discard(&file),
+        }
+        done
+    }
+
+    fn import_season(&mut self, id: &BoardId, season: &SeasonId, file: FrozenFile) -> Result<()> {
+        let (board, no, span, exists) = self.place_import(id, season)?;
+        if exists {
+            return self.frozen(board, no, file, None);
+        }
+        let goal = self.shared.catalog.read().board_no(board).and_then(|b| b.definition.goal());
+        self.commit(vec![
+            opened(board, no, &span),
+            Record::SeasonClosed { board, season: no, goal },
+            Record::SeasonFrozen { board, season: no, file },
+        ])?;
+        self.schedule(board);
+        Ok(())
+    }
+
+    fn import_snapshot(&mut self, id: &BoardId, date: LocalDate, file: FrozenFile) -> Result<()> {
+        let at = self.import_time(id, &Target::Snapshot(date))?;
+        let (taken, old) = {
+            let catalog = self.shared.catalog.read();
+            let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
+            let found = board.seasons.get(board.current(at)).filter(|s| s.span.contains(at));
+            let (season, season_id) = match found {
+                Some(season) => (season.no, season.span.id.clone()),
+                // Before the board's first season: only the name counts.
+                None => (SeasonNo::MAX, board.definition.season_at(at).id),
+            };
+            let old: Vec<_> = board.files().cloned().collect();
+            (taken(board, season, season_id, date, at), old)
+        };
+        let board = taken.board;
+        self.commit(vec![Record::SnapshotImported { taken, file }])?;
+        self.schedule(board);
+        self.discard(&old);
+        Ok(())
+    }
+}

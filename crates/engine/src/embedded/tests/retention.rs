@@ -1,0 +1,192 @@
+//! What is past its time leaves no file, no event and no id behind, and takes nothing else with it.
+
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use standings_core::Millis;
+
+use super::{
+    kit::{InDirectory, board, definition, event, player, points, submit},
+    script::settled,
+};
+use crate::{
+    Engine, PlayerSeasonsQuery,
+    conformance::{Fixture as _, World},
+    embedded::{Durability, Embedded, Options, check, rebuild},
+};
+
+const DAY: i64 = 24 * 3_600_000;
+
+/// Clears away all the time.
+pub(super) fn eager() -> Options {
+    Options { purge_every: Duration::from_millis(20), ..Options::default() }
+}
+
+/// Waits for what happens in the background.
+pub(super) async fn until(what: &str, mut is: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is() {
+        assert!(started.elapsed().as_secs() < 30, "not so: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// How many events the store has.
+fn events(engine: &Embedded) -> usize {
+    let mut count = 0;
+    engine.shared.history.visit_events(|_, _, _, _| count += 1).unwrap();
+    count
+}
+
+fn files(home: &InDirectory) -> usize {
+    std::fs::read_dir(home.path().join("frozen")).unwrap().count()
+}
+
+fn all_is_well(dir: &Path) {
+    assert_eq!(check(dir, &mut |_| {}).unwrap().findings, [""; 0]);
+    assert_eq!(rebuild(dir, false, &mut |_| {}).unwrap().findings, [""; 0]);
+}
+
+async fn pass(home: &InDirectory, time: i64) {
+    home.clock().advance(Millis(time));
+    home.engine().submit(&board("none"), vec![]).await.unwrap_err();
+    settled(&home.embedded()).await;
+}
+
+async fn best(engine: &dyn Engine, who: &str) -> Option<i64> {
+    let query =
+        PlayerSeasonsQuery { from: Millis::MIN, to: Millis::MAX, before: None, limit: 1000 };
+    let seasons = engine.player_seasons(&player(who), &board("b"), &query).await.unwrap();
+    seasons.best.map(|best| best.score.get())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dropped_seasons_and_deleted_boards_give_back_their_space_and_leave_the_bests() {
+    let mut home = InDirectory::new(World::start(), eager());
+    let json = r#"{"season":"daily","grace":"0 seconds","keep":"2 seasons"}"#;
+    home.engine().put_board(&board("b"), definition(json)).await.unwrap();
+    home.engine().put_board(&board("gone"), definition(json)).await.unwrap();
+    for day in 0..6 {
+        for id in ["b", "gone"] {
+            // The first day is the best.
+            let batch = (0..50).map(|n| points(&format!("p{n}"), 100 - day)).collect();
+            home.engine().submit(&board(id), batch).await.unwrap();
+        }
+        let set = vec![super::script::row(&("set", 5))];
+        home.engine().set_scores(&board("b"), set).await.unwrap();
+        pass(&home, DAY).await;
+    }
+    home.engine().delete_board(&board("gone")).await.unwrap();
+    let engine = home.embedded();
+    until("only two seasons have events", || events(&engine) == 100).await;
+    let imports = || {
+        let mut count = 0;
+        engine.shared.history.visit_imports(|_, _| count += 1).unwrap();
+        count
+    };
+    until("only two seasons have imports", || imports() == 2).await;
+    assert_eq!(files(&home), 2);
+    assert_eq!(best(&*engine, "p7").await, Some(100));
+    assert_eq!(best(&*engine, "set").await, Some(5));
+    // Nothing is left of the other board.
+    let bests = || engine.shared.history.bests().unwrap();
+    until("there are bests of one board", || bests() == 51).await;
+    drop(engine);
+    home.restart().await;
+    assert_eq!(best(&*home.engine(), "p7").await, Some(100));
+    home.stop().await;
+    all_is_well(home.path());
+}
+
+/// Events that were still on their way when their season went are cleared away as well; and with `interval` nothing is
+/// cleared away of what a power cut could bring back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_that_come_late_into_the_history_are_cleared_away_too() {
+    let durability = Durability::Interval(Duration::from_secs(3600));
+    let home = InDirectory::new(World::start(), Options { durability, ..eager() });
+    let engine = home.embedded();
+    engine.put_board(&board("b"), definition("{}")).await.unwrap();
+    submit(&*engine, &board("b"), points("a", 1)).await.unwrap();
+    engine.delete_board(&board("b")).await.unwrap();
+    let history = || &engine.shared.history;
+    until("it was cleared", || history().cleared().unwrap() == 1).await;
+    assert!(history().position() > 3, "the log was made durable first");
+    assert_eq!(events(&engine), 0);
+    engine.shutdown().await;
+}
+
+/// An id counts once within its window, though its season is gone; after the window its space comes back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn event_ids_outlive_their_season_and_not_their_window() {
+    let window = Millis(4 * DAY);
+    let options = Options { event_id_window: window, ..eager() };
+    let mut home = InDirectory::new(World::start(), options);
+    let json = r#"{"season":"daily","grace":"0 seconds","keep":"1 season"}"#;
+    home.engine().put_board(&board("b"), definition(json)).await.unwrap();
+    for day in 0..12 {
+        let id = |day: i64| event("a", 1, &format!("id-{day}"));
+        assert!(!submit(&*home.engine(), &board("b"), id(day)).await.unwrap().duplicate);
+        for sent in (day - 3).max(0)..=day {
+            let again = submit(&*home.engine(), &board("b"), id(sent)).await.unwrap();
+            assert!(again.duplicate, "{sent} on {day}");
+            assert_eq!(again.season.to_string(), format!("2026-11-{:02}", 15 + sent));
+        }
+        if day % 3 == 1 {
+            home.restart().await;
+        }
+        pass(&home, DAY).await;
+        let engine = home.embedded();
+        until("old ids go", || engine.shared.history.id_buckets() <= 4).await;
+    }
+    // Another length of the window forgets nothing that is within it.
+    home.stop().await;
+    home.options.event_id_window = Millis(3 * DAY);
+    home.start();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let again = submit(&*home.engine(), &board("b"), event("a", 1, "id-10")).await.unwrap();
+    assert!(again.duplicate);
+    pass(&home, 10 * DAY).await;
+    let engine = home.embedded();
+    until("no ids are left", || engine.shared.history.id_buckets() == 0).await;
+    drop(engine);
+    assert!(!submit(&*home.engine(), &board("b"), event("a", 1, "id-10")).await.unwrap().duplicate);
+    home.stop().await;
+    all_is_well(home.path());
+}
+
+/// A board that starts anew forgets its ids with its seasons.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_board_that_starts_anew_counts_an_id_again() {
+    let mut home = InDirectory::usual();
+    let engine = home.engine();
+    engine.put_board(&board("b"), definition("{}")).await.unwrap();
+    submit(&*engine, &board("b"), event("a", 1, "one")).await.unwrap();
+    engine.remove_entry(&board("b"), &crate::SeasonRef::Current, &player("a")).await.unwrap();
+    engine.put_board(&board("b"), definition(r#"{"rule":"best"}"#)).await.unwrap();
+    drop(engine);
+    home.restart().await;
+    let again = submit(&*home.engine(), &board("b"), event("a", 1, "one")).await.unwrap();
+    assert!(!again.duplicate);
+    home.stop().await;
+}
+
+/// A file that could not go while a backup was made goes later.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_was_left_behind_is_swept_up() {
+    let home = InDirectory::new(World::start(), eager());
+    let engine = home.embedded();
+    engine.put_board(&board("b"), definition("{}")).await.unwrap();
+    submit(&*engine, &board("b"), points("a", 1)).await.unwrap();
+    engine.close_season(&board("b")).await.unwrap();
+    settled(&engine).await;
+    let shared = Arc::clone(&engine.shared);
+    shared.backups.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
+    engine.delete_board(&board("b")).await.unwrap();
+    assert_eq!(files(&home), 1);
+    shared.backups.fetch_sub(1, std::sync::atomic::Ordering::AcqRel);
+    until("it is gone", || files(&home) == 0).await;
+    engine.shutdown().await;
+}

@@ -1,0 +1,68 @@
+//! Erasing a player everywhere.
+
+use serde_json::{Value, json};
+
+use crate::server::Server;
+
+#[test]
+fn an_erased_player_is_in_no_answer_and_the_others_keep_their_ranks() {
+    let server = Server::start();
+    for (user, points) in [("gone", 9), ("a", 5), ("b", 3)] {
+        let score =
+            json!({"user_id": user, "points": points, "user_name": format!("Name of {user}")});
+        server.submit("/v1/scores", &score).ok(200);
+    }
+    server.send("PUT", "/v1/players/gone/friends", "game", &json!({"user_ids": ["a"]})).ok(200);
+    server
+        .send("PUT", "/v1/players/a/friends", "game", &json!({"user_ids": ["gone", "b"]}))
+        .ok(200);
+    server.send("POST", "/v1/boards/main/snapshots", "admin", &Value::Null).ok(201);
+    server.send("POST", "/v1/boards/main/seasons/close", "admin", &Value::Null).ok(200);
+    server.submit("/v1/scores", &json!({"user_id": "gone", "points": 9})).ok(200);
+    server.submit("/v1/scores", &json!({"user_id": "a", "points": 5})).ok(200);
+
+    server.send("DELETE", "/v1/players/gone", "admin", &Value::Null).ok(204);
+    server.get("/v1/players/gone").refused(404, "unknown_player");
+    for read in ["", "season=2026-11", "snapshot=latest"] {
+        server.get(&format!("/v1/scores/gone?{read}")).refused(404, "unknown_player");
+        let page = server.get(&format!("/v1/scores?{read}")).text;
+        assert!(!page.contains("gone"), "{page}");
+        let friends = server.get(&format!("/v1/scores/a?friends=true&{read}")).text;
+        assert!(!friends.contains("gone"), "{friends}");
+    }
+    // Frozen ranks stay; those of the open season close up.
+    let rank = |read: &str| {
+        server.get(&format!("/v1/scores/a?{read}")).ok(200)["user_info"]["rank"].clone()
+    };
+    assert_eq!([rank("season=2026-11"), rank("snapshot=latest"), rank("")], [2, 2, 1]);
+    for list in ["scores", "seasons", "snapshots"] {
+        let reply = server.get(&format!("/v1/players/gone/{list}"));
+        let empty = reply.status == 404 || reply.json()["data"] == json!([]);
+        assert!(empty, "{list}: {}", reply.text);
+    }
+    assert_eq!(server.get("/v1/players?prefix=Name%20of%20g").ok(200), json!({"data": []}));
+    assert_eq!(server.get("/v1/players/gone/friends").ok(200), json!({"user_ids": []}));
+}
+
+#[test]
+fn whoever_comes_back_under_the_same_id_starts_anew() {
+    let server = Server::start();
+    server.submit("/v1/scores", &json!({"user_id": "a", "points": 9, "user_name": "A"})).ok(200);
+    server.send("DELETE", "/v1/players/a", "admin", &Value::Null).ok(204);
+    let receipt = server.submit("/v1/scores", &json!({"user_id": "a", "points": 1})).ok(200);
+    assert_eq!((&receipt["score"], &receipt["previous_score"]), (&json!(1), &Value::Null));
+    let history = server.get("/v1/players/a/scores").ok(200);
+    assert_eq!(history["data"].as_array().unwrap().len(), 1);
+    assert_eq!(server.get("/v1/players/a/seasons").ok(200)["best"]["score"], 1);
+    assert_eq!(server.get("/v1/players/a").ok(200)["name"], Value::Null);
+}
+
+#[test]
+fn erasing_again_is_done_already() {
+    let server = Server::start();
+    for _ in 0..2 {
+        server.send("DELETE", "/v1/players/nobody", "admin", &Value::Null).ok(204);
+    }
+    let typo = server.send("DELETE", "/v1/players/a?season=x", "admin", &Value::Null);
+    typo.refused(400, "malformed");
+}
