@@ -1,14 +1,16 @@
 # What people run here. `make help` lists it.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench bench-index lint lint-deps fmt
+EXAMPLES := tournament puzzle-game role-playing-bot commit-challenge
+
+.PHONY: help run test fuzz-api bench bench-index bench-history examples $(EXAMPLES:%=example-%) lint lint-deps fmt
 
 # Tools that are built for this project live with its other build output, not in the home directory.
 TOOLS := target/tools
 DENY := $(firstword $(wildcard $(TOOLS)/bin/cargo-deny) $(shell command -v cargo-deny))
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Start the server on its embedded default
 	cargo run --release --bin standings -- serve
@@ -17,6 +19,16 @@ test: ## Install what the tests need, then run all of them
 	scripts/install-test-deps.sh
 	cargo test --workspace --all-targets
 	cargo test --workspace --doc
+	scripts/fuzz-api.sh 10
+
+fuzz-api: ## Call every operation of the published document with generated data; CASES=1000 for long
+	scripts/fuzz-api.sh $(CASES)
+
+examples: $(EXAMPLES:%=example-%) ## Run the four examples; `make example-tournament` runs one
+
+$(EXAMPLES:%=example-%): example-%:
+	cargo build --quiet -p standings-server -p game-service
+	examples/$*/run.sh
 
 bench: ## Reproduce the README's numbers; installs redis-server where it is missing
 	scripts/install-test-deps.sh redis
@@ -24,6 +36,10 @@ bench: ## Reproduce the README's numbers; installs redis-server where it is miss
 
 bench-index: ## The rank index alone; ARGS="--help" shows what can be chosen
 	cargo run --release -p standings-bench --bin bench-index -- $(ARGS)
+
+bench-history: ## Freezing a board under load, friends, a year of snapshots; PLAYERS=25000000 for the full size
+	cargo run --release -p standings-bench --bin bench-history -- freeze $(if $(PLAYERS),--players $(PLAYERS))
+	cargo run --release -p standings-bench --bin bench-history -- year
 
 lint: ## Formatting, clippy, and cargo-deny where it is installed
 	cargo fmt --all --check

@@ -86,8 +86,17 @@ fn the_commands_of_the_readme_print_what_it_says() {
 
 /// The documents of the project, and their names.
 fn documents() -> Vec<(String, String)> {
-    let files =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/format.md", "docs/operations.md"];
+    let files = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "docs/format.md",
+        "docs/operations.md",
+        "examples/tournament/README.md",
+        "examples/puzzle-game/README.md",
+        "examples/role-playing-bot/README.md",
+        "examples/commit-challenge/README.md",
+    ];
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
     files.iter().map(|name| ((*name).to_owned(), read(name))).collect()
 }
@@ -118,15 +127,16 @@ fn every_source_file_that_a_document_names_exists() {
 
 #[test]
 fn every_make_target_and_subcommand_that_a_document_names_exists() {
-    let makefile = std::fs::read_to_string(root().join("Makefile")).unwrap();
     let help = standings(&["help"]).ok();
     for (name, text) in documents() {
         for quoted in text.split('`').skip(1).step_by(2) {
             let mut words = quoted.split_whitespace();
             match (words.next(), words.next()) {
                 (Some("make"), Some(target)) => {
-                    let rule = format!("\n{target}:");
-                    assert!(makefile.contains(&rule), "{name} names `make {target}`");
+                    // Only says what it would do. Some targets are made from a pattern, so that reading the file is not enough.
+                    let rule =
+                        Command::new("make").args(["-n", target]).current_dir(root()).output();
+                    assert!(rule.unwrap().status.success(), "{name} names `make {target}`");
                 }
                 (Some("standings"), Some(command)) => {
                     let entry = format!("\n  {command} ");

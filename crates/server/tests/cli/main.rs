@@ -3,6 +3,7 @@
 mod boards;
 mod documents;
 mod errors;
+mod examples;
 mod files;
 mod kill;
 mod offline;
