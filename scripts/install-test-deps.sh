@@ -3,6 +3,7 @@
 #
 #   scripts/install-test-deps.sh          for `make test`: a Rust toolchain and a C compiler (ring has C code)
 #   scripts/install-test-deps.sh redis    for `make bench`: redis-server as well
+#   scripts/install-test-deps.sh python   for the API fuzzer: Python with venv and pip
 #
 # Packages come from Debian and leave no service running: benchmarks and tests start their own servers on loopback.
 set -euo pipefail
@@ -54,6 +55,9 @@ for wanted in "$@"; do
                 install_packages redis-server
                 disable_service redis-server
             fi
+            ;;
+        python)
+            if ! python3 -c 'import ensurepip, venv' 2> /dev/null; then install_packages python3 python3-venv; fi
             ;;
         *)
             echo "$0: unknown: $wanted" >&2

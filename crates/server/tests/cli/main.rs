@@ -6,6 +6,7 @@ mod errors;
 mod examples;
 mod files;
 mod kill;
+mod linear;
 mod offline;
 mod players;
 mod process;
