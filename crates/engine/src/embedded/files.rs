@@ -6,6 +6,9 @@ use super::disk::{Disk, DiskFile};
 
 /// How much is gathered before it is written.
 const BUFFER: usize = 1 << 20;
+/// How much may be written before it is flushed. A large file that is flushed only at its end keeps the disk busy for so
+/// long that the flushes of the log, on which everyone waits, queue up behind it.
+const FLUSH_BYTES: u64 = 8 << 20;
 
 /// A file under a temporary name. [`commit`](Self::commit) makes it durable and gives it its real one; dropped before, it
 /// is removed, so that what filled the disk does not keep it full. One that a crash leaves the next start removes.
@@ -32,6 +35,7 @@ impl NewFile {
             file: self.file.as_ref(),
             offset,
             buffer: Vec::with_capacity(BUFFER),
+            unflushed: 0,
             crc: crc32fast::Hasher::new(),
         }
     }
@@ -63,6 +67,7 @@ pub(crate) struct Writer<'a> {
     file: &'a dyn DiskFile,
     offset: u64,
     buffer: Vec<u8>,
+    unflushed: u64,
     crc: crc32fast::Hasher,
 }
 
@@ -81,7 +86,12 @@ impl Writer<'_> {
         self.file.write_at(&self.buffer, self.offset)?;
         self.crc.update(&self.buffer);
         self.offset += self.buffer.len() as u64;
+        self.unflushed += self.buffer.len() as u64;
         self.buffer.clear();
+        if self.unflushed >= FLUSH_BYTES {
+            self.file.sync()?;
+            self.unflushed = 0;
+        }
         Ok(())
     }
 
