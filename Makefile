@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 EXAMPLES := tournament puzzle-game role-playing-bot commit-challenge
 
-.PHONY: help run test fuzz-api bench bench-index bench-history examples $(EXAMPLES:%=example-%) lint lint-deps fmt
+.PHONY: help run test fuzz-api bench bench-index bench-http bench-history examples $(EXAMPLES:%=example-%) lint lint-deps fmt
 
 # Tools that are built for this project live with its other build output, not in the home directory.
 TOOLS := target/tools
@@ -36,6 +36,11 @@ bench: ## Reproduce the README's numbers; installs redis-server where it is miss
 
 bench-index: ## The rank index alone; ARGS="--help" shows what can be chosen
 	cargo run --release -p standings-bench --bin bench-index -- $(ARGS)
+
+bench-http: ## The HTTP API beside Redis; PLAYERS=25000000 for the full size, ARGS="--help" for the rest
+	scripts/install-test-deps.sh redis
+	cargo build --release --bin standings
+	cargo run --release -p standings-bench --bin bench-http -- $(if $(PLAYERS),--players $(PLAYERS)) $(ARGS)
 
 bench-history: ## Freezing a board under load, friends, a year of snapshots; PLAYERS=25000000 for the full size
 	cargo run --release -p standings-bench --bin bench-history -- freeze $(if $(PLAYERS),--players $(PLAYERS))

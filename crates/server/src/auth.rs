@@ -8,7 +8,7 @@ use std::{
 
 use axum::{
     extract::FromRequestParts,
-    http::{HeaderMap, header, request::Parts},
+    http::{HeaderValue, header, request::Parts},
 };
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -36,31 +36,46 @@ pub(crate) struct Reader;
 impl FromRequestParts<Arc<App>> for Admin {
     type Rejection = Problem;
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        authorise(app, &parts.headers, Role::Admin).await.map(|()| Self)
+        authorise(app, given(parts), Role::Admin).await.map(|()| Self)
     }
 }
 
 impl FromRequestParts<Arc<App>> for Game {
     type Rejection = Problem;
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        authorise(app, &parts.headers, Role::Game).await.map(|()| Self)
+        authorise(app, given(parts), Role::Game).await.map(|()| Self)
     }
 }
 
 impl FromRequestParts<Arc<App>> for Reader {
     type Rejection = Problem;
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        match app.options.reads {
-            // Whatever key a reader sends, it would see the same.
-            Reads::Open => Ok(Self),
-            Reads::Key => authorise(app, &parts.headers, Role::Read).await.map(|()| Self),
-        }
+        may_read(app, given(parts)).await.map(|()| Self)
     }
 }
 
-async fn authorise(app: &App, headers: &HeaderMap, needed: Role) -> Result<(), Problem> {
+/// What a request says of who sends it.
+fn given(parts: &Parts) -> Option<&[u8]> {
+    parts.headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes)
+}
+
+/// Whether one who sends this, the value of `Authorization`, may read.
+pub(crate) async fn may_read(app: &App, authorization: Option<&[u8]>) -> Result<(), Problem> {
+    match app.options.reads {
+        // Whatever key a reader sends, it would see the same.
+        Reads::Open => Ok(()),
+        Reads::Key => authorise(app, authorization, Role::Read).await,
+    }
+}
+
+/// Whether one who sends this has a key of a role or above, and may call now.
+pub(crate) async fn authorise(
+    app: &App,
+    authorization: Option<&[u8]>,
+    needed: Role,
+) -> Result<(), Problem> {
     let engine = app.engine()?;
-    let Some(key) = bearer(headers) else { return Err(unauthorized()) };
+    let Some(key) = authorization.and_then(bearer) else { return Err(unauthorized()) };
     let Some(info) = engine.key(&hash(key)).await? else { return Err(unauthorized()) };
     if info.role < needed {
         return Err(Problem::new(
@@ -84,8 +99,7 @@ fn unauthorized() -> Problem {
     )
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
-    let value = headers.get(header::AUTHORIZATION)?.as_bytes();
+fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, key) = value.split_at_checked(7)?;
     (scheme.eq_ignore_ascii_case(b"bearer ") && !key.is_empty()).then(|| key.trim_ascii())
 }
@@ -168,13 +182,9 @@ mod tests {
 
     #[test]
     fn the_scheme_is_read_in_any_letter_case_and_nothing_else_is_a_key() {
-        let key = |value: &'static str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::AUTHORIZATION, value.parse().unwrap());
-            bearer(&headers).map(<[u8]>::to_vec)
-        };
-        assert_eq!(key("Bearer abc"), Some(b"abc".to_vec()));
-        assert_eq!(key("bearer abc"), Some(b"abc".to_vec()));
+        let key = |value: &'static str| bearer(value.as_bytes());
+        assert_eq!(key("Bearer abc"), Some(&b"abc"[..]));
+        assert_eq!(key("bearer abc"), Some(&b"abc"[..]));
         for not in ["Bearer", "Bearer ", "Basic abc", "abc", ""] {
             assert_eq!(key(not), None, "{not:?}");
         }

@@ -1,7 +1,6 @@
 //! What happens to every request on its way in and out: its id, its limits, CORS, and the one line in the log.
 
 use std::{
-    convert::Infallible,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     sync::{
@@ -54,7 +53,11 @@ pub(crate) async fn answer(app: &App, routes: &Routes, request: Request<Incoming
     } else {
         let (parts, body) = request.into_parts();
         let (body, unread) = intake(body);
-        let mut response = unwinding(routes.call(Request::from_parts(parts, body))).await;
+        let call = routes.call(Request::from_parts(parts, body));
+        let mut response = match unwinding(call).await {
+            Ok(Ok(response)) => response,
+            Err(problem) => problem.into_response(),
+        };
         if let Some(unread) = unread
             && !unread.finish().await
         {
@@ -74,67 +77,87 @@ pub(crate) async fn answer(app: &App, routes: &Routes, request: Request<Incoming
             headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
         }
     }
-    log(app, &id, &method, &uri, &response, started);
+    let problem = response.extensions().get::<Arc<Problem>>().map(AsRef::as_ref);
+    let asked = Asked { id: id.as_bytes(), method: method.as_str(), path: uri.path() };
+    log(app, &asked, response.status(), problem, started);
     response.headers_mut().insert(REQUEST_ID.clone(), id);
     response
 }
 
 /// A handler that panics costs its request, not the connection, and is a mistake of ours.
-async fn unwinding(answer: impl Future<Output = Result<Response, Infallible>>) -> Response {
+pub(crate) async fn unwinding<T>(answer: impl Future<Output = T>) -> Result<T, Problem> {
     let mut answer = pin!(answer);
     let caught = std::future::poll_fn(|context| {
         match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context))) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(Ok(response))) => Poll::Ready(Some(response)),
+            Ok(poll) => poll.map(Some),
             Err(_) => Poll::Ready(None),
         }
     });
-    caught.await.unwrap_or_else(|| {
+    caught.await.ok_or_else(|| {
         Problem::new(Code::Internal, "this is a mistake of the server; its log says more")
             .caused_by("a handler panicked")
             .closing()
-            .into_response()
     })
 }
 
+/// What is logged of a request.
+pub(crate) struct Asked<'a> {
+    pub(crate) id: &'a [u8],
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+}
+
 /// The one line that a request leaves. A problem is logged here and nowhere else.
-fn log(
+pub(crate) fn log(
     app: &App,
-    id: &HeaderValue,
-    method: &Method,
-    uri: &Uri,
-    response: &Response,
+    asked: &Asked<'_>,
+    status: StatusCode,
+    problem: Option<&Problem>,
     start: Instant,
 ) {
-    let status = response.status().as_u16();
-    let path = uri.path();
-    let problem = response.extensions().get::<Arc<Problem>>();
+    let status = status.as_u16();
+    let &Asked { method, path, .. } = asked;
+    // An id is ASCII, whoever gave it.
+    let id = || str::from_utf8(asked.id).unwrap_or_default();
     if let Some(problem) = problem {
         app.metrics.refused(problem.code());
         let (code, detail, cause) = (problem.code().name(), problem.detail(), problem.cause());
         if problem.code().status().is_server_error() {
-            tracing::warn!(request_id = ?id, %method, path, status, code, detail, cause, "failed");
+            tracing::warn!(request_id = id(), method, path, status, code, detail, cause, "failed");
         } else {
-            tracing::debug!(request_id = ?id, %method, path, status, code, detail, cause, "refused");
+            tracing::debug!(
+                request_id = id(),
+                method,
+                path,
+                status,
+                code,
+                detail,
+                cause,
+                "refused"
+            );
         }
-    } else {
+    } else if tracing::enabled!(tracing::Level::DEBUG) {
         let took = start.elapsed();
-        tracing::debug!(request_id = ?id, %method, path, status, ?took, "answered");
+        tracing::debug!(request_id = id(), method, path, status, ?took, "answered");
     }
 }
 
 /// The client's own id if it is harmless in a log, or a new one.
 fn request_id(headers: &HeaderMap) -> HeaderValue {
-    let sane = |value: &&HeaderValue| {
-        let bytes = value.as_bytes();
-        (1..=REQUEST_ID_BYTES).contains(&bytes.len())
-            && bytes.iter().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(b))
-    };
-    headers.get(&REQUEST_ID).filter(sane).cloned().unwrap_or_else(new_request_id)
+    let given = headers.get(&REQUEST_ID).filter(|value| is_harmless(value.as_bytes()));
+    given.cloned().unwrap_or_else(|| {
+        HeaderValue::from_bytes(&new_request_id()).unwrap_or(HeaderValue::from_static("0"))
+    })
+}
+
+/// Whether an id may be taken over.
+pub(crate) fn is_harmless(id: &[u8]) -> bool {
+    (1..=REQUEST_ID_BYTES).contains(&id.len())
+        && id.iter().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(b))
 }
 
 /// Unlike that of any other process, and counted up within this one.
-fn new_request_id() -> HeaderValue {
+pub(crate) fn new_request_id() -> [u8; 16] {
     static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| {
         let mut seed = [0; 8];
         // Without random numbers ids still differ within the process, which is what a log needs.
@@ -147,7 +170,7 @@ fn new_request_id() -> HeaderValue {
         let nibble = (number >> (60 - 4 * at)) & 15;
         *digit = b"0123456789abcdef"[usize::try_from(nibble).unwrap_or(0)];
     }
-    HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static("0"))
+    text
 }
 
 fn head_bytes(uri: &Uri, headers: &HeaderMap) -> usize {

@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt::Display, ops::RangeInclusive, str::FromStr, sync::Ar
 use axum::{
     body::{Body, Bytes},
     extract::{FromRequest, FromRequestParts, RawPathParams, Request},
-    http::{HeaderMap, header, request::Parts},
+    http::{HeaderMap, HeaderValue, header, request::Parts},
 };
 use bytes::BytesMut;
 use http_body_util::BodyExt;
@@ -229,10 +229,20 @@ impl Media {
         default: Self,
         accepted: &[Self],
     ) -> Result<Self, Problem> {
-        let media = match headers.get(header::CONTENT_TYPE) {
+        let given = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+        Self::named(given, default, accepted)
+    }
+
+    /// The same from the header's value.
+    pub(crate) fn named(
+        given: Option<&[u8]>,
+        default: Self,
+        accepted: &[Self],
+    ) -> Result<Self, Problem> {
+        let media = match given {
             None => Some(default),
             Some(value) => {
-                let essence = value.as_bytes().split(|&b| b == b';').next().unwrap_or_default();
+                let essence = value.split(|&b| b == b';').next().unwrap_or_default();
                 let is = |name: &str| essence.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
                 if is("application/json") {
                     Some(Self::Json)

@@ -9,6 +9,7 @@ pub mod config;
 mod cursor;
 mod edge;
 mod extract;
+mod hot;
 mod intake;
 mod listen;
 mod mark;

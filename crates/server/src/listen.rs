@@ -1,14 +1,26 @@
 //! Accepting connections and serving each until it ends or the server stops.
 
-use std::{convert::Infallible, io, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    num::NonZero,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use anyhow::Context;
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use standings_engine::embedded::open_mailbox;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch},
+    runtime::{self, Handle},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch},
 };
 use tokio_rustls::{
     TlsAcceptor,
@@ -22,6 +34,7 @@ use crate::{
     app::{App, router},
     config::TlsFiles,
     edge::{self, Routes},
+    hot,
     socket::Socket,
 };
 
@@ -37,6 +50,9 @@ struct Server {
     routes: Routes,
     http: http1::Builder,
     tls: Option<TlsAcceptor>,
+    series: hot::Series,
+    /// Set when the server stops.
+    stopping: AtomicBool,
 }
 
 /// Serves until `shutdown` completes; then accepts no more, finishes the requests under way, and returns.
@@ -54,21 +70,35 @@ pub async fn run(
         .header_read_timeout(options.idle_timeout)
         // Not `pipeline_flush`: it keeps an answer back while unread bytes wait, and so loses one that refuses a body.
         .max_header_size(HEAD_BUFFER);
-    let server = Arc::new(Server { routes: Routes::new(router(&app)), app, http, tls });
+    let server = Arc::new(Server {
+        routes: Routes::new(router(&app)),
+        series: hot::Series::of(&app.metrics),
+        app,
+        http,
+        tls,
+        stopping: AtomicBool::new(false),
+    });
     let permits = Arc::new(Semaphore::new(options.max_connections.min(Semaphore::MAX_PERMITS)));
+    let workers = match Workers::start() {
+        Ok(workers) => workers,
+        Err(error) => return tracing::error!(%error, "cannot start the threads that serve"),
+    };
     let (stop, stopped) = watch::channel(());
     // Every connection holds a sender; when the last is dropped, all have ended.
     let (alive, mut ended) = mpsc::channel::<Infallible>(1);
 
     let mut shutdown = pin!(shutdown);
-    loop {
+    for worker in workers.in_turn() {
         let next = accept(&listener, &permits);
         let (socket, permit) = tokio::select! {
             next = next => next,
             () = &mut shutdown => break,
         };
+        // From the poller of this thread to that of the worker.
+        let Ok(socket) = socket.into_std() else { continue };
         let (server, stopped, alive) = (Arc::clone(&server), stopped.clone(), alive.clone());
-        tokio::spawn(async move {
+        worker.spawn(async move {
+            let Ok(socket) = TcpStream::from_std(socket) else { return };
             server.app.metrics.accepted.inc();
             server.app.metrics.connections.inc();
             connection(&server, socket, stopped).await;
@@ -77,9 +107,46 @@ pub async fn run(
         });
     }
     drop((listener, alive));
+    server.stopping.store(true, Ordering::Relaxed);
     stop.send_replace(());
     if tokio::time::timeout(options.stop_timeout, ended.recv()).await.is_err() {
         tracing::warn!("requests were still under way when the time to stop was over");
+    }
+}
+
+/// The threads that serve, each with a runtime of its own. A connection stays with its thread: no work is stolen, and no
+/// thread is woken for what another can do.
+struct Workers {
+    handles: Vec<Handle>,
+    /// Dropping them ends the threads.
+    _stop: Vec<oneshot::Sender<Infallible>>,
+}
+
+impl Workers {
+    /// Starts one for each core.
+    fn start() -> io::Result<Self> {
+        let (mut handles, mut stops) = (Vec::new(), Vec::new());
+        for number in 0..std::thread::available_parallelism().map_or(1, NonZero::get) {
+            let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+            handles.push(runtime.handle().clone());
+            let (stop, stopped) = oneshot::channel();
+            stops.push(stop);
+            let work = move || {
+                let _ = runtime.block_on(async {
+                    open_mailbox();
+                    stopped.await
+                });
+                // What still runs was waited for long enough.
+                runtime.shutdown_background();
+            };
+            std::thread::Builder::new().name(format!("http-{number}")).spawn(work)?;
+        }
+        Ok(Self { handles, _stop: stops })
+    }
+
+    /// One after the other, without end.
+    fn in_turn(&self) -> impl Iterator<Item = &Handle> {
+        self.handles.iter().cycle()
     }
 }
 
@@ -122,7 +189,20 @@ async fn serve<S>(server: &Arc<Server>, stream: S, mut stopped: watch::Receiver<
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let stream = TokioIo::new(Socket::new(stream, server.app.options.body_timeout));
+    let socket = Socket::new(stream, server.app.options.body_timeout);
+    let left = {
+        let mut plain = pin!(hot::serve(&server.app, &server.series, &server.stopping, socket));
+        tokio::select! {
+            left = plain.as_mut() => left,
+            _ = stopped.changed() => plain.await,
+        }
+    };
+    // What is left is for hyper.
+    let Some(socket) = left else { return };
+    if server.stopping.load(Ordering::Relaxed) {
+        stopped.mark_changed();
+    }
+    let stream = TokioIo::new(socket);
     let service = service_fn(|request| {
         let server = Arc::clone(server);
         async move { Ok::<_, Infallible>(edge::answer(&server.app, &server.routes, request).await) }

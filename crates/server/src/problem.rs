@@ -131,6 +131,11 @@ impl Problem {
         self
     }
 
+    /// Whether the connection ends after the answer.
+    pub(crate) fn closes(&self) -> bool {
+        self.close
+    }
+
     /// Its code.
     pub(crate) fn code(&self) -> Code {
         self.code

@@ -28,7 +28,9 @@ const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 pub fn serve(settings: Settings) -> anyhow::Result<()> {
     let config = settings.with_file()?.resolve()?;
     init_logs(config.log_format, &config.log_level)?;
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    // Connections are served by threads of their own: this one accepts them and waits for signals.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("cannot start the runtime")?;
     let result = runtime.block_on(until_signal(config));
     // A recovery that was interrupted goes on in its thread; the data is safe without it.
     runtime.shutdown_background();

@@ -22,6 +22,9 @@ const LINGER_BYTES: usize = 16 * 1024 * 1024;
 /// - A write that makes no progress for a time fails.
 pub(crate) struct Socket<S> {
     stream: S,
+    /// What was read from the stream before and is to be read again, as far as `again_from` has not come.
+    again: Box<[u8]>,
+    again_from: usize,
     stall: Duration,
     /// Runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
@@ -31,7 +34,13 @@ pub(crate) struct Socket<S> {
 
 impl<S> Socket<S> {
     pub(crate) fn new(stream: S, stall: Duration) -> Self {
-        Self { stream, stall, waiting: None, lingering: None }
+        let again = Box::default();
+        Self { stream, again, again_from: 0, stall, waiting: None, lingering: None }
+    }
+
+    /// The same stream, of which these bytes are read first.
+    pub(crate) fn with_read(self, bytes: &[u8]) -> Self {
+        Self { again: bytes.into(), again_from: 0, ..self }
     }
 
     fn progress<T>(
@@ -56,6 +65,17 @@ impl<S: AsyncRead + Unpin> AsyncRead for Socket<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        if this.again_from < this.again.len() {
+            let left = &this.again[this.again_from..];
+            let now = left.len().min(buffer.remaining());
+            buffer.put_slice(&left[..now]);
+            this.again_from += now;
+            if this.again_from == this.again.len() {
+                (this.again, this.again_from) = (Box::default(), 0);
+            }
+            return Poll::Ready(Ok(()));
+        }
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }

@@ -19,6 +19,7 @@ use super::{
     Embedded, QUEUE_SUBMISSIONS, Shared,
     import::{Import, Target},
     keeper::Job,
+    mailbox::Reply,
     out_of_order,
     record::Record,
     sequencer::{self, Command, changes::Removal},
@@ -68,7 +69,7 @@ impl Engine for Embedded {
         submissions: Vec<Submission>,
     ) -> Result<Vec<Result<Receipt, Rejection>>> {
         self.refuse_if_overloaded(submissions.len())?;
-        let (reply, receipts) = oneshot::channel();
+        let (reply, receipts) = Reply::here();
         self.shared.queue.send(Command::Submit { board: board.clone(), submissions, reply })?;
         let mut receipts = answer(receipts).await?;
         if receipts.iter().flatten().any(|receipt| receipt.duplicate && receipt.rank.is_none()) {

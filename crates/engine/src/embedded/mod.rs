@@ -28,6 +28,7 @@ mod import;
 mod keeper;
 mod live;
 pub mod log;
+mod mailbox;
 mod metrics;
 mod offline;
 
@@ -65,6 +66,7 @@ use frozen::FrozenFiles;
 use history::History;
 use keeper::Job;
 use log::LogOptions;
+pub use mailbox::open_mailbox;
 use metrics::Metrics;
 pub use offline::{CheckReport, OfflineError, RebuildReport, check, rebuild};
 pub use open::OpenError;

@@ -22,7 +22,7 @@ use crate::{
     problem::{Code, Problem},
     wire::{
         DistributionReply, EntryReply, PageReply, PlaceReply, ROW_BYTES, RowsReply, json,
-        json_sized,
+        json_body, json_sized, write_json,
     },
 };
 
@@ -62,27 +62,40 @@ pub(crate) async fn page(
     OnBoard(board): OnBoard,
     uri: Uri,
 ) -> Answer {
-    let mut params = Params::parse(uri.query())?;
+    let mut body = Vec::new();
+    write_page(&app, &board, uri.query(), &mut body).await?;
+    Ok(json_body(body))
+}
+
+/// Writes a page, or the rows of given players.
+pub(crate) async fn write_page(
+    app: &App,
+    board: &BoardId,
+    query: Option<&str>,
+    body: &mut Vec<u8>,
+) -> Result<(), Problem> {
+    let mut params = Params::parse(query)?;
     if let Some(ids) = params.take("ids") {
         params.exclusive("ids", &PAGE_PARAMS)?;
         let standing = standing_param(&mut params)?.unwrap_or_default();
         params.finish("ids, and season or snapshot")?;
-        return selected(&app, &board, &standing, &ids).await;
+        return selected(app, board, &standing, &ids, body).await;
     }
-    let query = page_query(&board, &mut params)?;
+    let query = page_query(board, &mut params)?;
     params.finish("season or snapshot, limit, offset, after, min, max, success or ids")?;
-    let page = app.engine()?.page(&board, &query).await?;
+    let page = app.engine()?.page(board, &query).await?;
     let reply = PageReply {
-        board: &board,
+        board,
         season: &page.standing.season,
         snapshot: page.standing.snapshot,
         data: RowsReply(&page.rows),
         total: page.rows.len(),
         players: page.players,
-        next: next(&board, &page, query.filter),
+        next: next(board, &page, query.filter),
         missing: None,
     };
-    Ok(json_sized(StatusCode::OK, 256 + page.rows.len() * ROW_BYTES, &reply))
+    body.reserve(256 + page.rows.len() * ROW_BYTES);
+    write_json(body, &reply)
 }
 
 fn page_query(board: &BoardId, params: &mut Params<'_>) -> Result<PageQuery, Problem> {
@@ -143,7 +156,13 @@ fn next(board: &BoardId, page: &Page, filter: Filter) -> Option<String> {
     Some(Cursor { standing: page.standing.clone(), filter, place }.encode(board))
 }
 
-async fn selected(app: &App, board: &BoardId, standing: &StandingRef, ids: &str) -> Answer {
+async fn selected(
+    app: &App,
+    board: &BoardId,
+    standing: &StandingRef,
+    ids: &str,
+    body: &mut Vec<u8>,
+) -> Result<(), Problem> {
     let players = ids.split(',').map(PlayerId::new).collect::<Result<Vec<_>, _>>();
     let mut players = players.map_err(|error| invalid(error).within("ids"))?;
     // Who is asked for twice is answered once.
@@ -163,7 +182,8 @@ async fn selected(app: &App, board: &BoardId, standing: &StandingRef, ids: &str)
         next: None,
         missing: Some(selected.missing.iter().map(PlayerId::as_str).collect()),
     };
-    Ok(json_sized(StatusCode::OK, 256 + players.len() * ROW_BYTES, &reply))
+    body.reserve(256 + players.len() * ROW_BYTES);
+    write_json(body, &reply)
 }
 
 /// Read one player's entry.
@@ -194,20 +214,33 @@ pub(crate) async fn entry(
     OfPlayer(player): OfPlayer,
     uri: Uri,
 ) -> Answer {
-    let mut params = Params::parse(uri.query())?;
+    let mut body = Vec::new();
+    write_entry(&app, &board, &player, uri.query(), &mut body).await?;
+    Ok(json_body(body))
+}
+
+/// Writes one player's entry.
+pub(crate) async fn write_entry(
+    app: &App,
+    board: &BoardId,
+    player: &PlayerId,
+    query: Option<&str>,
+    body: &mut Vec<u8>,
+) -> Result<(), Problem> {
+    let mut params = Params::parse(query)?;
     let standing = standing_param(&mut params)?.unwrap_or_default();
     if params.flag("friends")? == Some(true) {
         params.exclusive("friends", &["around"])?;
         params.finish("season or snapshot, around or friends")?;
-        let among = app.engine()?.among_friends(&board, &standing, &player).await?;
-        let size = (2 + among.rows.len()) * ROW_BYTES;
-        return Ok(json_sized(StatusCode::OK, size, &EntryReply::among_friends(&among)));
+        let among = app.engine()?.among_friends(board, &standing, player).await?;
+        body.reserve((2 + among.rows.len()) * ROW_BYTES);
+        return write_json(body, &EntryReply::among_friends(&among));
     }
     let around = params.whole("around", 0..=AROUND_ROWS)?;
     params.finish("season or snapshot, around or friends")?;
-    let entry = app.engine()?.entry(&board, &standing, &player, around).await?;
-    let size = (2 + entry.around.len()) * ROW_BYTES;
-    Ok(json_sized(StatusCode::OK, size, &EntryReply::new(&entry, around.is_some())))
+    let entry = app.engine()?.entry(board, &standing, player, around).await?;
+    body.reserve((2 + entry.around.len()) * ROW_BYTES);
+    write_json(body, &EntryReply::new(&entry, around.is_some()))
 }
 
 /// Where a score would stand.

@@ -7,14 +7,17 @@ use axum::{
     http::StatusCode,
 };
 use serde_json::value::RawValue;
-use standings_core::{limits::BATCH_ROWS, rule::Submission};
+use standings_core::{BoardId, limits::BATCH_ROWS, rule::Submission};
 
 use crate::{
     app::App,
     auth::Game,
     extract::{Json, Media, OfPlayer, OnBoard, parse_item, parse_json, read_body},
     problem::{Code, Problem},
-    wire::{BatchReply, ItemReply, Object, ReceiptReply, SubmissionBody, json, json_sized},
+    wire::{
+        BatchReply, ItemReply, Object, ReceiptReply, SubmissionBody, json_body, json_sized,
+        write_json,
+    },
 };
 
 use super::Answer;
@@ -38,9 +41,24 @@ pub(crate) async fn one(
     OnBoard(board): OnBoard,
     Json(body): Json<SubmissionBody>,
 ) -> Answer {
-    let mut results = app.engine()?.submit(&board, vec![body.into()]).await?;
+    let mut reply = Vec::new();
+    write_receipt(&app, &board, body, &mut reply).await?;
+    Ok(json_body(reply))
+}
+
+/// Submits one score and writes its receipt.
+pub(crate) async fn write_receipt(
+    app: &App,
+    board: &BoardId,
+    body: SubmissionBody,
+    reply: &mut Vec<u8>,
+) -> Result<(), Problem> {
+    let mut results = app.engine()?.submit(board, vec![body.into()]).await?;
     match results.pop() {
-        Some(Ok(receipt)) => Ok(json(StatusCode::OK, &ReceiptReply::new(&board, &receipt))),
+        Some(Ok(receipt)) => {
+            reply.reserve(RECEIPT_BYTES);
+            write_json(reply, &ReceiptReply::new(board, &receipt))
+        }
         Some(Err(rejection)) => Err(rejection.into()),
         None => Err(lost_result()),
     }

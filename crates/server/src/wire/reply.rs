@@ -3,7 +3,7 @@
 use axum::{
     body::Body,
     http::{HeaderValue, StatusCode, header},
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
 use serde::{Serialize, Serializer};
 use standings_core::{BoardId, LocalDate, Millis, SeasonId};
@@ -22,14 +22,24 @@ pub(crate) fn json(status: StatusCode, reply: &impl Serialize) -> Response {
 /// Writes a reply of about a known size.
 pub(crate) fn json_sized(status: StatusCode, bytes: usize, reply: &impl Serialize) -> Response {
     let mut body = Vec::with_capacity(bytes);
-    if let Err(error) = serde_json::to_writer(&mut body, reply) {
-        use axum::response::IntoResponse;
-        return Problem::new(Code::Internal, "the answer could not be written")
-            .caused_by(error)
-            .into_response();
+    if let Err(problem) = write_json(&mut body, reply) {
+        return problem.into_response();
     }
-    let mut response = Response::new(Body::from(body));
+    let mut response = json_body(body);
     *response.status_mut() = status;
+    response
+}
+
+/// Writes a reply behind what is there already.
+pub(crate) fn write_json(body: &mut Vec<u8>, reply: &impl Serialize) -> Result<(), Problem> {
+    serde_json::to_writer(body, reply).map_err(|error| {
+        Problem::new(Code::Internal, "the answer could not be written").caused_by(error)
+    })
+}
+
+/// A reply that has been written.
+pub(crate) fn json_body(body: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(body));
     response
         .headers_mut()
         .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

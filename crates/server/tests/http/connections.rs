@@ -240,3 +240,39 @@ fn tls_is_spoken_where_certificate_and_key_are_given() {
     let missing = TlsFiles { cert: dir.path().join("none.pem"), key: files.key.clone() };
     assert!(standings_server::tls(&missing).is_err());
 }
+
+#[test]
+fn requests_for_scores_and_others_are_answered_in_order_on_one_connection() {
+    let server = Server::start();
+    let mut stream = connect(&server);
+    let body = r#"{"user_id":"a","points":1}"#;
+    let submit = format!("{HEAD}Content-Length: {}\r\n\r\n{body}", body.len());
+    let read = "GET /v1/scores/a HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\n\r\n";
+    let unknown = "GET /v1/boards/none/scores HTTP/1.1\r\nHost: x\r\n\r\n";
+    let health = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+    let last = "GET /v1/scores HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    // All at once, and cut within the last of the plain ones.
+    let all = format!("{submit}{read}{unknown}{submit}{health}{read}{last}");
+    let cut = submit.len() + read.len() + unknown.len() + submit.len() - 10;
+    stream.write_all(&all.as_bytes()[..cut]).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    stream.write_all(&all.as_bytes()[cut..]).unwrap();
+    let answers = read_all(stream);
+    let statuses: Vec<_> =
+        answers.match_indices("HTTP/1.1 ").map(|(at, _)| &answers[at + 9..at + 12]).collect();
+    assert_eq!(statuses, ["200", "200", "404", "200", "200", "200", "200"], "{answers}");
+    assert_eq!(answers.matches("x-request-id: ").count(), 7, "{answers}");
+    assert_eq!(answers.matches("x-request-id: mine\r\n").count(), 2, "{answers}");
+    assert_eq!(answers.matches("access-control-allow-origin: *\r\n").count(), 5, "{answers}");
+    assert_eq!(answers.matches("\r\ndate: ").count(), 7, "{answers}");
+    assert!(answers.contains("\"score\":2"), "{answers}");
+    let counted = server.get("/metrics").text;
+    for series in [
+        r#"standings_http_requests_total{route="/v1/scores",method="POST",status="200"} 2"#,
+        r#"standings_http_requests_total{route="/v1/scores/{user_id}",method="GET",status="200"} 2"#,
+        r#"standings_http_requests_total{route="/v1/boards/{board}/scores",method="GET",status="404"} 1"#,
+        r#"standings_http_problems_total{code="unknown_board"} 1"#,
+    ] {
+        assert!(counted.contains(series), "{series} in {counted}");
+    }
+}

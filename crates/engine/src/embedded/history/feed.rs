@@ -7,6 +7,7 @@ use std::{
 };
 
 use fjall::{OwnedWriteBatch, PersistMode};
+use parking_lot::MutexGuard;
 use standings_core::{PlayerId, Profile};
 
 use super::{
@@ -16,6 +17,9 @@ use crate::embedded::record::Record;
 
 /// Records in one batch: enough that the cost of a batch does not count, few enough to be small in memory.
 const BATCH_RECORDS: usize = 16_384;
+/// How long to gather after the first record came: feeding a few at a time costs more than all the rest of a submission.
+/// Reads look into what waits, so nobody sees the difference.
+const GATHER: Duration = Duration::from_millis(10);
 /// How often what was applied is made to survive a power cut. Until then the log keeps its segments.
 const PERSIST_EVERY: Duration = Duration::from_secs(1);
 /// How long to wait after the store refused a batch.
@@ -61,8 +65,18 @@ impl History {
     /// Waits for work; while something is not yet persisted, only for a while.
     fn wait_for_groups(&self, dirty: bool) -> (Vec<Arc<Group>>, bool) {
         let mut tail = self.tail.lock();
+        let mut gather_until = None;
         loop {
             let groups = tail.next(BATCH_RECORDS);
+            let few = groups.iter().map(|group| group.weight()).sum::<usize>() < BATCH_RECORDS;
+            if !groups.is_empty() && few && !tail.closing {
+                let until = *gather_until.get_or_insert_with(|| Instant::now() + GATHER);
+                if Instant::now() < until {
+                    // A condition would wake this thread with every group.
+                    MutexGuard::unlocked(&mut tail, || std::thread::sleep(GATHER));
+                    continue;
+                }
+            }
             if !groups.is_empty() || tail.closing {
                 return (groups, tail.closing);
             }
@@ -94,10 +108,22 @@ impl History {
         let mut batch = self.db.batch();
         // What earlier records of this very batch have made of profiles: the store cannot tell yet.
         let mut profiles = HashMap::new();
+        // In the order of their keys, which the store takes faster.
+        let mut events = Vec::new();
         for group in groups {
             for (record, seq) in group.records.iter().zip(group.first_seq..) {
-                self.apply_record(&mut batch, &mut profiles, record, seq)?;
+                if let Record::Event(event) = record {
+                    let key = event_key(&event.player, event.board, seq);
+                    events.push((key, postcard::to_stdvec(&StoredEvent::of(event))?));
+                    self.insert_id(&mut batch, event)?;
+                } else {
+                    self.apply_record(&mut batch, &mut profiles, record, seq)?;
+                }
             }
+        }
+        events.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        for (key, value) in events {
+            batch.insert(&self.events, key, value);
         }
         batch.insert(&self.meta, "position", last.end().to_be_bytes());
         batch.durability(None::<PersistMode>).commit()?;
@@ -112,12 +138,8 @@ impl History {
         seq: u64,
     ) -> Result<()> {
         match record {
-            Record::Event(event) => {
-                let stored = StoredEvent::of(event);
-                let key = event_key(&event.player, event.board, seq);
-                batch.insert(&self.events, key, postcard::to_stdvec(&stored)?);
-                self.insert_id(batch, event)?;
-            }
+            // Events are sorted first; see `apply`.
+            Record::Event(_) | Record::NameWas { .. } => {}
             Record::Scores { .. } => {
                 batch.insert(&self.imports, seq.to_be_bytes(), postcard::to_stdvec(record)?);
             }
@@ -147,7 +169,6 @@ impl History {
                 let stored = StoredFriends { seq, friends: friends.clone() };
                 batch.insert(&self.friends, player.as_bytes(), postcard::to_stdvec(&stored)?);
             }
-            Record::NameWas { .. } => {}
             Record::PlayerErased { player, .. } => {
                 self.erase(batch, player)?;
                 profiles.insert(player.clone(), None);

@@ -32,7 +32,7 @@ use std::{
     path::Path,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -80,6 +80,8 @@ pub(crate) struct History {
     /// All records before this number are in the store and would survive a power cut.
     durable: AtomicU64,
     profiles: quick_cache::sync::Cache<PlayerId, Option<Arc<Profile>>>,
+    /// Whether anyone has ever had a profile. On boards of bare ids nobody has, and nothing need be looked up.
+    any_profiles: AtomicBool,
     /// Counts changes of profiles; see [`History::profile`].
     profile_epoch: AtomicU64,
 }
@@ -192,6 +194,7 @@ impl History {
             }
             None => 0,
         };
+        let any_profiles = AtomicBool::new(!players.is_empty()?);
         Ok(Self {
             db,
             meta,
@@ -210,6 +213,7 @@ impl History {
             room: tokio::sync::Notify::new(),
             durable: position.into(),
             profiles: quick_cache::sync::Cache::new(CACHED_PROFILES),
+            any_profiles,
             profile_epoch: AtomicU64::new(0),
         })
     }
@@ -233,6 +237,10 @@ impl History {
     /// synced up to their end; see [`History::release`].
     pub(crate) fn push(&self, group: Group) {
         let group = Arc::new(group);
+        if group.records.iter().any(|record| matches!(record, Record::PlayerPut { .. })) {
+            // Before anyone can find it.
+            self.any_profiles.store(true, Ordering::SeqCst);
+        }
         self.tail.lock().push(Arc::clone(&group));
         let changes = |record: &Record| {
             matches!(record, Record::PlayerPut { .. } | Record::PlayerErased { .. })
@@ -254,6 +262,9 @@ impl History {
     /// A reader may have loaded a profile just before it changes and put it into the cache just after. The epoch closes
     /// that gap: it is raised before the writer clears the cache, and a reader who sees it raised takes back what it put.
     pub(crate) fn profile(&self, player: &PlayerId) -> Result<Option<Arc<Profile>>> {
+        if !self.any_profiles.load(Ordering::SeqCst) {
+            return Ok(None);
+        }
         if let Some(cached) = self.profiles.get(player) {
             return Ok(cached);
         }

@@ -17,10 +17,11 @@ use crate::{
         catalog::BoardState,
         history::StoredId,
         live::{Live, entry_of},
+        mailbox::Reply,
         record::{BoardNo, Event, Record, SeasonNo, SetScore},
     },
     error::{EngineError, Result},
-    types::{RankAnswer, Receipt, ScoreRow},
+    types::{RankAnswer, ScoreRow},
 };
 
 /// A group that has been decided and is not yet durable. Dropping it leaves no trace.
@@ -60,17 +61,9 @@ pub(super) struct DraftEvent {
 }
 
 pub(super) enum Answer {
-    Receipts {
-        outcomes: Vec<Outcome>,
-        reply: oneshot::Sender<Result<Vec<Result<Receipt, Rejection>>>>,
-    },
-    Done {
-        reply: oneshot::Sender<Result<()>>,
-    },
-    Season {
-        season: SeasonId,
-        reply: oneshot::Sender<Result<SeasonId>>,
-    },
+    Receipts { outcomes: Vec<Outcome>, reply: Reply },
+    Done { reply: oneshot::Sender<Result<()>> },
+    Season { season: SeasonId, reply: oneshot::Sender<Result<SeasonId>> },
 }
 
 pub(super) enum Outcome {
@@ -90,7 +83,7 @@ impl Draft {
     pub(super) fn refuse(self, error: &EngineError) {
         for answer in self.answers {
             match answer {
-                Answer::Receipts { reply, .. } => drop(reply.send(Err(error.for_another()))),
+                Answer::Receipts { reply, .. } => reply.send(Err(error.for_another())),
                 Answer::Season { reply, .. } => drop(reply.send(Err(error.for_another()))),
                 Answer::Done { reply } => drop(reply.send(Err(error.for_another()))),
             }
@@ -191,7 +184,7 @@ impl Sequencer {
                 Command::Submit { board, submissions, reply } => {
                     match self.decide_submissions(&mut draft, &board, submissions, now) {
                         Ok(outcomes) => draft.answers.push(Answer::Receipts { outcomes, reply }),
-                        Err(error) => drop(reply.send(Err(error))),
+                        Err(error) => reply.send(Err(error)),
                     }
                 }
                 Command::Set { board, rows, reply } => {

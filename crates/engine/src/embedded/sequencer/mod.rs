@@ -28,10 +28,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use standings_core::{
-    BoardId, Millis, PlayerId, Profile, SeasonId,
-    rule::{Rejection, Submission},
-};
+use standings_core::{BoardId, Millis, PlayerId, Profile, SeasonId, rule::Submission};
 use tokio::sync::oneshot;
 
 use super::{
@@ -40,12 +37,13 @@ use super::{
     history::Group,
     keeper::Job,
     log::{Log, WriteError},
+    mailbox::Reply,
     out_of_order,
     record::{self, BoardNo, Record},
 };
 use crate::{
     error::{EngineError, Result},
-    types::{Receipt, ScoreRow},
+    types::ScoreRow,
 };
 
 /// Submissions in one group: the flush is long paid for, and the readers' wait for the lock stays short.
@@ -62,11 +60,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// What is sent to the sequencer.
 pub(crate) enum Command {
     /// Decide submissions.
-    Submit {
-        board: BoardId,
-        submissions: Vec<Submission>,
-        reply: oneshot::Sender<Result<Vec<Result<Receipt, Rejection>>>>,
-    },
+    Submit { board: BoardId, submissions: Vec<Submission>, reply: Reply },
     /// Set scores of the current season.
     Set { board: BoardId, rows: Vec<ScoreRow>, reply: oneshot::Sender<Result<SeasonId>> },
     /// Replace what is known of a player: profile or friends.
@@ -151,7 +145,7 @@ fn refuse(commands: Vec<Command>) {
     let why = || out_of_order("the disk does not take the write");
     for command in commands {
         match command {
-            Command::Submit { reply, .. } => drop(reply.send(Err(why()))),
+            Command::Submit { reply, .. } => reply.send(Err(why())),
             Command::Set { reply, .. } => drop(reply.send(Err(why()))),
             Command::Player { reply, .. } => drop(reply.send(Err(why()))),
             Command::Change(_) | Command::Stop => {}

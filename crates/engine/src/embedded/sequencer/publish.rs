@@ -11,6 +11,7 @@ use crate::{
     embedded::{
         history::Group,
         live::{Live, record_of},
+        mailbox::Post,
         record::Record,
     },
     types::{RankAnswer, Receipt},
@@ -35,17 +36,18 @@ impl Sequencer {
             self.shared.metrics.accepted.inc_by(draft.events.len() as u64);
             self.publish_group(group);
         }
+        let mut post = Post::default();
         for answer in std::mem::take(&mut draft.answers) {
             match answer {
                 Answer::Receipts { outcomes, reply } => {
                     let receipts = outcomes.into_iter().map(|outcome| draft.receipt(outcome));
-                    // Whoever asked may have gone; the score counts all the same.
-                    let _ = reply.send(Ok(receipts.collect()));
+                    post.add(reply, Ok(receipts.collect()));
                 }
                 Answer::Season { season, reply } => drop(reply.send(Ok(season))),
                 Answer::Done { reply } => drop(reply.send(Ok(()))),
             }
         }
+        post.deliver();
     }
 }
 
