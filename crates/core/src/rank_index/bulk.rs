@@ -1,12 +1,12 @@
 //! Loading a standing that is in order already, as a checkpoint is: leaves are built full, one after another.
 
 use super::draft::Draft;
+use super::fill::Gathered;
 use super::leaf::{HEADER, numbers, width};
-use super::locator::Locator;
 use super::node::{Child, Node, number_of};
 use super::packed::{Buffer, Form, Packed};
 use super::tree::{Limits, NONE, Tree};
-use super::{RankIndex, Record, hashes_in};
+use super::{RankIndex, Record};
 use crate::SortKey;
 
 /// Why rows cannot be loaded as they come. The row counts from 0.
@@ -21,13 +21,11 @@ pub enum LoadError {
     /// A player came twice.
     #[error("a player among the rows up to {row} comes twice")]
     Duplicate {
-        /// The row at which it was noticed, which may be some hundred rows later.
+        /// The last row: it is noticed at the end.
         row: u64,
     },
 }
 
-/// Players whose slots in the locator are being fetched.
-const PENDING: usize = 256;
 /// Leaves and nodes are left with room for the first changes after the load.
 const FILL: (usize, usize) = (15, 16);
 
@@ -47,11 +45,10 @@ impl RankIndex {
     ) -> Result<Self, LoadError> {
         let mut loader = Loader {
             tree: Tree::new(limits),
-            locator: Locator::with_capacity(expected),
+            gathered: Gathered::new(expected),
             draft: Draft::default(),
             extent: Extent::EMPTY,
             children: Vec::new(),
-            pending: Vec::new(),
             rows: 0,
         };
         let mut total = 0;
@@ -61,8 +58,10 @@ impl RankIndex {
             loader.push(Packed::new(id.as_ref(), &mut buffer), record)?;
         }
         loader.flush();
-        loader.settle(0)?;
-        let Loader { mut tree, locator, children, .. } = loader;
+        let Loader { mut tree, gathered, children, rows, .. } = loader;
+        let locator = gathered
+            .into_locator(|a, b| have_one_in_common(&tree, a, b))
+            .ok_or(LoadError::Duplicate { row: rows.saturating_sub(1) })?;
         tree.build(children);
         Ok(Self { tree, locator, total })
     }
@@ -70,20 +69,21 @@ impl RankIndex {
 
 struct Loader {
     tree: Tree,
-    locator: Locator,
+    gathered: Gathered,
     draft: Draft,
     extent: Extent,
     /// The leaves so far, for the nodes above.
     children: Vec<Child>,
-    /// Players in leaves but not yet in the locator, in order.
-    pending: Vec<Pending>,
     rows: u64,
 }
 
-struct Pending {
-    hash: u64,
-    leaf: u32,
-    row: usize,
+/// Whether a player is in both leaves, or twice in one.
+fn have_one_in_common(tree: &Tree, a: u32, b: u32) -> bool {
+    let (one, other) = (tree.leaf(a), tree.leaf(b));
+    one.ids().enumerate().any(|(row, id)| match other.row_of(id) {
+        Some(found) => a != b || found != row,
+        None => false,
+    })
 }
 
 impl Loader {
@@ -99,7 +99,6 @@ impl Loader {
             && (extent.rows > leaf_rows || extent.size() > leaf_bytes * FILL.0 / FILL.1)
         {
             self.flush();
-            self.settle(PENDING)?;
             self.extent = Extent::EMPTY.with(id, record);
         } else {
             self.extent = extent;
@@ -126,37 +125,9 @@ impl Loader {
         let count = u32::try_from(rows).expect("a leaf is small");
         self.children.push(Child { number: leaf, count, key: number_of(self.draft.key(0)) });
         for row in 0..rows {
-            let hash = self.draft.id(row).hash();
-            self.locator.prefetch(hash);
-            self.pending.push(Pending { hash, leaf, row });
+            self.gathered.push(self.draft.id(row).hash(), leaf);
         }
         self.draft.clear();
-    }
-
-    /// Tells the locator of all but so many of the players that wait.
-    fn settle(&mut self, keep: usize) -> Result<(), LoadError> {
-        let Self { tree, locator, pending, .. } = self;
-        let ready = pending.len().saturating_sub(keep);
-        for Pending { hash, leaf, row } in pending.drain(..ready) {
-            let id = tree.leaf(leaf).id(row);
-            let twin = locator.find(hash, |other| {
-                let twin = tree.leaf(other).row_of(id)?;
-                (other != leaf || twin != row).then_some(())
-            });
-            if twin.is_some() {
-                return Err(LoadError::Duplicate { row: self.rows });
-            }
-            // The rows from this one on are in leaves but not in the locator.
-            locator.reserve(|leaves, out| {
-                let known = leaves.partition_point(|&known| known < leaf);
-                hashes_in(tree, &leaves[..known], out);
-                if leaves.len() > known {
-                    out.extend(tree.leaf(leaf).ids().take(row).map(|id| (id.hash(), leaf)));
-                }
-            });
-            locator.insert(hash, leaf);
-        }
-        Ok(())
     }
 }
 

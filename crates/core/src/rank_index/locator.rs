@@ -67,6 +67,15 @@ fn bits_of(hash: u64) -> u16 {
     (hash >> 48) as u16
 }
 
+/// Which of so many shards a player is in.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "only the low bits count")]
+pub(super) fn shard_in(hash: u64, shards: usize) -> usize {
+    let level = shards.ilog2();
+    let number = hash as usize & ((2 << level) - 1);
+    if number < shards { number } else { number & ((1 << level) - 1) }
+}
+
 /// A bit for each slot with these bits, occupied or not.
 #[inline]
 fn matching(bucket: &[u8], bits: u16) -> u32 {
@@ -99,20 +108,52 @@ impl Locator {
         Self { shards: Vec::new(), buckets: Heap::new(), len: 0, strays: Vec::new() }
     }
 
-    /// With as many shards as so many players need, so that none is split while they are loaded.
-    pub(super) fn with_capacity(players: usize) -> Self {
+    /// With as many shards as so many players need, all still without buckets: see [`Self::fill_shard`].
+    pub(super) fn with_shards_for(players: usize) -> Self {
         let mut new = Self::new();
-        let shards = players.div_ceil(PER_SHARD);
-        if shards > 1 {
-            new.shards.reserve_exact(shards);
-            // Of the shards of a level that is not complete, some are split already and half the size.
-            let level = 1_usize << shards.ilog2();
-            for number in 0..shards {
-                let split = number >= level || number < shards - level;
-                new.add_shard(players / level / if split { 2 } else { 1 });
-            }
+        if players > 0 {
+            let empty = Shard { at: Address::default(), buckets: 0, len: 0 };
+            new.shards = vec![empty; players.div_ceil(PER_SHARD)];
         }
         new
+    }
+
+    pub(super) fn shards(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// Puts all its players, of so many in the whole table, into a shard that has no buckets yet.
+    pub(super) fn fill_shard(
+        &mut self,
+        all: usize,
+        number: usize,
+        players: impl Iterator<Item = (u64, u32)>,
+    ) {
+        let slots = players.map(|(hash, leaf)| Slot { bits: bits_of(hash), leaf });
+        let slots: Vec<Slot> = slots.collect();
+        self.len += slots.len();
+        // Shards of one size share their pages: as many buckets as the average needs, unless that is too tight.
+        let average = buckets_for(self.usual_len(all, number));
+        let enough = slots.len() <= room_in(average);
+        let buckets = if enough { average } else { buckets_for(slots.len()) };
+        self.fill(number, buckets, &slots);
+    }
+
+    /// Gives buckets to the shards that nobody is in.
+    pub(super) fn fill_others(&mut self) {
+        for number in 0..self.shards.len() {
+            if self.shards[number].buckets == 0 {
+                self.allocate(number, 1);
+            }
+        }
+    }
+
+    /// The usual number of players in a shard: twice as many where it was not split yet.
+    fn usual_len(&self, all: usize, number: usize) -> usize {
+        let shards = self.shards.len();
+        let level = 1 << shards.ilog2();
+        let split = number >= level || number < shards - level;
+        if split { all / level / 2 } else { all / level }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -199,12 +240,8 @@ impl Locator {
     }
 
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "only the low bits count")]
     fn shard_of(&self, hash: u64) -> Option<usize> {
-        let shards = self.shards.len();
-        let level = shards.checked_ilog2()?;
-        let number = hash as usize & ((2 << level) - 1);
-        Some(if number < shards { number } else { number & ((1 << level) - 1) })
+        (!self.shards.is_empty()).then(|| shard_in(hash, self.shards.len()))
     }
 
     /// Changes one slot that is equal to this one and returns the shard's number.
@@ -238,10 +275,7 @@ impl Locator {
 
     fn add(&mut self, number: usize, slot: Slot) {
         let shard = &mut self.shards[number];
-        let room = shard.buckets as usize * SLOTS;
-        // Beyond 97 percent the moves to make room get long. A single bucket may fill up: there are none to make.
-        let fits = if shard.buckets == 1 { room } else { room * 97 / 100 };
-        if (shard.len as usize) < fits {
+        if (shard.len as usize) < room_in(shard.buckets) {
             let memory = self.buckets.block_mut(shard.at);
             match place(memory, shard.buckets, slot) {
                 None => shard.len += 1,
@@ -269,11 +303,15 @@ impl Locator {
         slots
     }
 
-    /// Gives a shard the buckets that these slots need, and puts them there.
+    /// Gives a shard the buckets that these slots need instead of those it has, and puts them there.
     fn refill(&mut self, number: usize, slots: &[Slot]) {
-        let mut buckets = buckets_for(slots.len());
+        self.free(number);
+        self.fill(number, buckets_for(slots.len()), slots);
+    }
+
+    /// Gives a shard without buckets so many, or more if these slots find no place in them, and puts them there.
+    fn fill(&mut self, number: usize, mut buckets: u32, slots: &[Slot]) {
         loop {
-            self.free(number);
             self.allocate(number, buckets);
             let memory = self.buckets.block_mut(self.shards[number].at);
             let mut homeless = Vec::new();
@@ -288,6 +326,7 @@ impl Locator {
                 self.strays.extend(homeless.into_iter().map(|slot| Stray { shard, slot }));
                 return;
             }
+            self.free(number);
             buckets += buckets.div_ceil(16);
         }
     }
@@ -360,8 +399,29 @@ fn buckets_for(slots: usize) -> u32 {
     narrow(if slots <= SLOTS { 1 } else { (slots * 100).div_ceil(SLOTS * 91) })
 }
 
+/// The most slots for so many buckets. Beyond 97 percent the moves to make room get long. A single bucket may fill up: there are
+/// none to make.
+fn room_in(buckets: u32) -> usize {
+    let slots = buckets as usize * SLOTS;
+    if buckets == 1 { slots } else { slots * 97 / 100 }
+}
+
 fn narrow(number: usize) -> u32 {
     u32::try_from(number).expect("shards and slots are numbered in 32 bits")
+}
+
+/// An empty slot has no hash bits, and few others have none.
+#[inline]
+fn free_slot(bucket: &[u8]) -> Option<usize> {
+    let mut blank = matching(bucket, 0);
+    while blank != 0 {
+        let slot = blank.trailing_zeros() as usize;
+        if leaf_in(bucket, slot).is_none() {
+            return Some(slot);
+        }
+        blank &= blank - 1;
+    }
+    None
 }
 
 /// Puts a slot into one of its buckets, moving others if both are full; returns the slot that found no place in the end.
@@ -370,7 +430,7 @@ fn place(memory: &mut [u8], buckets: u32, mut slot: Slot) -> Option<Slot> {
     for kick in 0..KICKS {
         for bucket in into {
             let bucket = &mut memory[bucket * LINE..][..LINE];
-            if let Some(free) = (0..SLOTS).find(|&slot| leaf_in(bucket, slot).is_none()) {
+            if let Some(free) = free_slot(bucket) {
                 write(bucket, free, Some(slot));
                 return None;
             }
@@ -395,6 +455,7 @@ fn place(memory: &mut [u8], buckets: u32, mut slot: Slot) -> Option<Slot> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rank_index::fill::Gathered;
 
     /// The table against a list of (hash, leaf), where leaf numbers stand for themselves.
     fn exercise(hash_of: impl Fn(u64) -> u64, players: usize) -> Locator {
@@ -450,10 +511,11 @@ mod tests {
 
     #[test]
     fn a_full_table_takes_seven_bytes_a_player_at_most() {
-        let mut locator = Locator::with_capacity(300_000);
+        let mut gathered = Gathered::new(300_000);
         for player in 0..300_000_u64 {
-            locator.insert(player.wrapping_mul(0x9e37_79b9_7f4a_7c15).swap_bytes(), 7);
+            gathered.push(player.wrapping_mul(0x9e37_79b9_7f4a_7c15).swap_bytes(), 7);
         }
+        let locator = gathered.into_locator(|_, _| false).unwrap();
         locator.check();
         assert!(locator.bytes() < 300_000 * 7, "{}", locator.bytes());
     }

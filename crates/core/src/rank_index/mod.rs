@@ -50,6 +50,7 @@ mod bulk;
 #[cfg(test)]
 mod check;
 mod draft;
+mod fill;
 mod grow;
 mod heap;
 mod leaf;
