@@ -15,12 +15,16 @@
 //! It shows under its name only when it is whole. Older ones are removed after that, and the log may then drop what lies
 //! before the position, as far as the history has it too.
 
-use std::{io, sync::Arc};
+use std::{
+    io,
+    sync::{Arc, mpsc},
+    thread,
+};
 
 use compact_str::CompactString;
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
-use standings_core::RankIndex;
+use standings_core::{RankIndex, Record};
 
 use super::{
     catalog::{Catalog, Image, Rows},
@@ -39,6 +43,8 @@ const HEADER: usize = 8 + 2 + 8 + 4;
 const TRAILER: usize = 8 + 4 + 4;
 /// Rows scanned under one read lock: some hundred microseconds.
 const SCAN_ROWS: usize = 2048;
+/// Pieces of so many rows that are decoded before they go into the index.
+const DECODED_AHEAD: usize = 8;
 
 /// A checkpoint that has begun.
 pub(crate) struct View {
@@ -234,19 +240,47 @@ fn read_directory(file: &dyn DiskFile, size: u64) -> io::Result<Directory> {
 
 fn load_standing(file: &dyn DiskFile, place: &Place) -> io::Result<RankIndex> {
     let mut reader = RowReader::new(file, place.rows_at, place.end);
-    let mut failed = Ok(());
-    let rows = std::iter::from_fn(|| match reader.next() {
-        Ok(row) => row.map(|(player, record)| (CompactString::from(player), record)),
-        Err(error) => {
-            failed = Err(error);
-            None
-        }
-    });
     let expected = usize::try_from(place.rows).unwrap_or(0);
-    let index = RankIndex::from_sorted(rows, expected)
-        .map_err(|error| invalid(format!("rows are not in order: {error}")))?;
-    failed?;
-    Ok(index)
+    let build = |rows: &mut dyn Iterator<Item = Vec<(CompactString, Record)>>| {
+        RankIndex::from_sorted(rows.flatten(), expected)
+            .map_err(|error| invalid(format!("rows are not in order: {error}")))
+    };
+    if expected <= SCAN_ROWS {
+        let mut rows = Vec::new();
+        while let Some(piece) = next_rows(&mut reader, expected)? {
+            rows.push(piece);
+        }
+        return build(&mut rows.into_iter());
+    }
+    // Another thread reads, checks and decodes while this one builds the index: either keeps a core busy.
+    let (send, rows) = mpsc::sync_channel(DECODED_AHEAD);
+    thread::scope(|scope| {
+        let decoded = scope.spawn(move || {
+            while let Some(piece) = next_rows(&mut reader, SCAN_ROWS)? {
+                if send.send(piece).is_err() {
+                    // Whoever builds has met a row out of order, and says so.
+                    break;
+                }
+            }
+            Ok::<(), io::Error>(())
+        });
+        let index = build(&mut rows.into_iter());
+        decoded.join().expect("decoding does not panic").and(index)
+    })
+}
+
+/// The next rows, some thousand, with room for so many at first; none at the end.
+fn next_rows(
+    reader: &mut RowReader<'_>,
+    room: usize,
+) -> io::Result<Option<Vec<(CompactString, Record)>>> {
+    let mut rows = Vec::with_capacity(room);
+    while rows.len() < SCAN_ROWS
+        && let Some((player, record)) = reader.next()?
+    {
+        rows.push((CompactString::from(player), record));
+    }
+    Ok((!rows.is_empty()).then_some(rows))
 }
 
 fn name(position: u64) -> String {

@@ -1,8 +1,9 @@
 //! Deciding a group of submissions, and publishing what was decided.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use parking_lot::RwLock;
+use rapidhash::RapidHashMap;
 use standings_core::{
     Board, BoardId, EventId, Millis, Name, PlayerId, Profile, SeasonId,
     limits::MAX_AHEAD,
@@ -32,9 +33,9 @@ pub(super) struct Draft {
     pub(super) targets: Vec<Target>,
     pub(super) answers: Vec<Answer>,
     /// What this group has decided so far and the standings do not show yet.
-    entries: HashMap<(usize, PlayerId), Entry>,
-    ids: HashMap<(BoardNo, EventId), StoredId>,
-    profiles: HashMap<PlayerId, Profile>,
+    entries: RapidHashMap<(usize, PlayerId), Entry>,
+    ids: RapidHashMap<(BoardNo, EventId), StoredId>,
+    profiles: RapidHashMap<PlayerId, Profile>,
     /// Whether a standing is being written that shows the names of a moment ago.
     freezing: bool,
 }
@@ -174,9 +175,9 @@ impl Sequencer {
             events: Vec::new(),
             targets: Vec::new(),
             answers: Vec::new(),
-            entries: HashMap::new(),
-            ids: HashMap::new(),
-            profiles: HashMap::new(),
+            entries: RapidHashMap::default(),
+            ids: RapidHashMap::default(),
+            profiles: RapidHashMap::default(),
             freezing: self.freezing > 0,
         };
         for command in commands {
