@@ -87,7 +87,7 @@ impl View {
     /// Standings stop keeping what entries were.
     pub(crate) fn end(&self) {
         for (_, _, live, view) in &self.standings {
-            live.write().end_view(*view);
+            Live::end_view(live, *view);
         }
     }
 
@@ -154,7 +154,7 @@ fn write_standing(
         }
     }
     writer.flush(out)?;
-    live.write().end_view(view);
+    Live::end_view(live, view);
     let (rows, end) = (writer.rows, out.offset());
     Ok((rows > 0).then_some(Place { board, season, rows, rows_at, end }))
 }

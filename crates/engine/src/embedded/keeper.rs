@@ -23,6 +23,7 @@ use super::{
     freeze::{self, Before, Keep, Writing, folded_goal},
     frozen::{self, FrozenRow},
     import::Target,
+    live::Live,
     out_of_order, purge,
     reads::unwritable,
     record::{BoardNo, FrozenFile, SeasonNo, SnapshotNo},
@@ -246,7 +247,7 @@ fn freeze_season(
     let view = live.write().begin_view();
     let streaks = goal.map(|goal| (goal, &before));
     let written = Writing { live: &live, view, epoch: closed.epoch, streaks }.write(shared, name);
-    live.write().end_view(view);
+    Live::end_view(&live, view);
     let file = written.map_err(|error| unwritable(&error))?;
     let file = FrozenFile { erasures: closed.erasures, ..file };
     shared.queue.change_blocking(move |s| s.freeze_done(board, season, file))?;

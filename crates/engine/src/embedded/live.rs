@@ -5,9 +5,11 @@ use std::{
     io,
     ops::{Bound, ControlFlow},
     sync::atomic::{AtomicU64, Ordering},
+    thread,
 };
 
 use compact_str::CompactString;
+use parking_lot::RwLock;
 use standings_core::{
     Found, Order, PlayerId, Position, RankIndex, Record, SortKey, rule::Entry, standing::Standing,
 };
@@ -86,6 +88,21 @@ pub(crate) fn entry_of(order: Order, record: Record) -> Entry {
     }
 }
 
+/// Giving back the memory of 25 million players takes the system as long as a hundred flushes, and the last to hold a
+/// standing may be the one on whom all submissions wait.
+impl Drop for Live {
+    fn drop(&mut self) {
+        let index = self.index.take_if(|index| index.memory_bytes() >= LARGE);
+        if index.is_some() {
+            // Without a thread it is dropped here.
+            let _ = thread::Builder::new().name("remover".to_owned()).spawn(move || drop(index));
+        }
+    }
+}
+
+/// An index whose end is worth a thread.
+const LARGE: usize = 16 << 20;
+
 impl Live {
     pub(crate) fn from_index(index: RankIndex) -> Self {
         Self { index: Some(Box::new(index)), views: None }
@@ -123,14 +140,16 @@ impl Live {
         id
     }
 
-    /// Ends a view.
-    pub(crate) fn end_view(&mut self, id: ViewId) {
-        if let Some(views) = &mut self.views {
-            views.0.retain(|view| view.id != id);
-            if views.0.is_empty() {
-                self.views = None;
-            }
-        }
+    /// Ends a view. What it kept is given back after the lock: it may be a lot.
+    pub(crate) fn end_view(live: &RwLock<Self>, id: ViewId) {
+        let ended = {
+            let views = &mut live.write().views;
+            let ended: Vec<_> =
+                views.iter_mut().flat_map(|views| views.0.extract_if(.., |v| v.id == id)).collect();
+            views.take_if(|views| views.0.is_empty());
+            ended
+        };
+        drop(ended);
     }
 
     #[cfg(test)]
@@ -237,12 +256,13 @@ mod tests {
 
     #[test]
     fn a_view_that_is_ended_twice_does_not_end_another() {
-        let mut live = Live::default();
-        set(&mut live, "a", 1);
-        let checkpoint = live.begin_view();
-        live.end_view(checkpoint);
-        let snapshot = live.begin_view();
-        live.end_view(checkpoint);
+        let live = RwLock::new(Live::default());
+        set(&mut live.write(), "a", 1);
+        let checkpoint = live.write().begin_view();
+        Live::end_view(&live, checkpoint);
+        let snapshot = live.write().begin_view();
+        Live::end_view(&live, checkpoint);
+        let mut live = live.write();
         set(&mut live, "b", 2);
         let rows = live.view_rows(snapshot, &mut ViewCursor::default(), 10);
         let players: Vec<_> = rows.iter().map(|(player, _)| player.as_str()).collect();

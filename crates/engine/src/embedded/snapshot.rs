@@ -118,7 +118,7 @@ pub(crate) enum PendingSource {
 impl Pending {
     fn end(&self) {
         if let PendingSource::View(live, view) = &self.source {
-            live.write().end_view(*view);
+            Live::end_view(live, *view);
         }
     }
 }
