@@ -1,9 +1,11 @@
 # What people run here. `make help` lists it.
 
 .DEFAULT_GOAL := help
+# Parts of the benchmark, in order. None runs beside another: they share the machine with what they measure.
+BENCHES := index http history
 EXAMPLES := tournament puzzle-game role-playing-bot commit-challenge
 
-.PHONY: help run test fuzz-api bench bench-index bench-http bench-history examples $(EXAMPLES:%=example-%) lint lint-deps fmt
+.PHONY: help run test fuzz-api bench bench-build $(BENCHES:%=bench-%) examples $(EXAMPLES:%=example-%) lint lint-deps fmt
 
 # Tools that are built for this project live with its other build output, not in the home directory.
 TOOLS := target/tools
@@ -30,21 +32,25 @@ $(EXAMPLES:%=example-%): example-%:
 	cargo build --quiet -p standings-server -p game-service
 	examples/$*/run.sh
 
-bench: ## Reproduce the README's numbers; installs redis-server where it is missing
+BENCH_FLAGS = --players $(or $(PLAYERS),1000000) $(ARGS)
+
+bench: ## All figures; PLAYERS=25000000 for the full run
+	@failed=; for part in $(BENCHES); do $(MAKE) --no-print-directory bench-$$part || failed="$$failed $$part"; done; \
+	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
+
+bench-build:
 	scripts/install-test-deps.sh redis
-	cargo run --release -p standings-bench --bin bench-index -- --redis
+	cargo build --release -p standings-server
+	cargo build --release -p standings-bench
 
-bench-index: ## The rank index alone; ARGS="--help" shows what can be chosen
-	cargo run --release -p standings-bench --bin bench-index -- $(ARGS)
+bench-index: bench-build ## The rank index beside Redis; ARGS="--help" shows what every part can be told
+	cargo run --quiet --release -p standings-bench -- index $(BENCH_FLAGS)
 
-bench-http: ## The HTTP API beside Redis; PLAYERS=25000000 for the full size, ARGS="--help" for the rest
-	scripts/install-test-deps.sh redis
-	cargo build --release --bin standings
-	cargo run --release -p standings-bench --bin bench-http -- $(if $(PLAYERS),--players $(PLAYERS)) $(ARGS)
+bench-http: bench-build ## The HTTP API beside Redis
+	cargo run --quiet --release -p standings-bench -- http $(BENCH_FLAGS)
 
-bench-history: ## Freezing a board under load, friends, a year of snapshots; PLAYERS=25000000 for the full size
-	cargo run --release -p standings-bench --bin bench-history -- freeze $(if $(PLAYERS),--players $(PLAYERS))
-	cargo run --release -p standings-bench --bin bench-history -- year
+bench-history: bench-build ## Freezing a board under load, friends, a year of snapshots
+	cargo run --quiet --release -p standings-bench -- history $(BENCH_FLAGS)
 
 lint: ## Formatting, clippy, and cargo-deny where it is installed
 	cargo fmt --all --check

@@ -1,132 +1,95 @@
-//! What the rank index costs: bytes a player, and nanoseconds for each thing an engine asks of it.
-//!
-//! One thread, no I/O, time on the processor. The board is deterministic (see `index_board`). `--redis` loads the same board into a Redis that
-//! the program starts itself, and compares with what Redis says its commands cost inside the server.
+//! What the rank index costs, alone: one thread, no I/O, time on the processor.
 
-mod index_board;
-mod index_redis;
+use std::{hint::black_box, ops::ControlFlow};
 
-use std::hint::black_box;
-use std::ops::ControlFlow;
-use std::time::Instant;
+use standings_core::{Position, RankIndex, Record, rank_index::WARM};
 
-use anyhow::Result;
-use clap::Parser;
-use index_board::{Id, Ids, MONTH, Random, START, after_win, sorted};
-use standings_core::rank_index::WARM;
-use standings_core::{Position, RankIndex, Record};
+use crate::{
+    board::{Id, Ids, MONTH, START, after_win, first_record, sorted},
+    meter::{Clock, float},
+    progress,
+    random::Random,
+};
 
-/// Measures the rank index.
-#[derive(Parser)]
-struct Arguments {
-    /// Numbers of players, each a board of its own.
-    #[arg(long, value_delimiter = ',', default_values_t = [1_000_000, 25_000_000])]
-    sizes: Vec<u64>,
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// How ids look.
+    pub ids: Ids,
+    /// Players on the board.
+    pub players: u64,
     /// Operations of each kind that are timed.
-    #[arg(long, default_value_t = 2_000_000)]
-    operations: u64,
-    /// Random updates between loading and measuring, so that the board is not as tidy as one just loaded; as many as
-    /// there are players, unless given.
-    #[arg(long)]
-    churn: Option<u64>,
-    /// Only ids that pack.
-    #[arg(long)]
-    hex_only: bool,
-    /// Load the same boards into a Redis and compare.
-    #[arg(long)]
-    redis: bool,
+    pub operations: u64,
+    /// Random updates between loading and measuring, so that the board is not as tidy as one just loaded.
+    pub churn: u64,
 }
 
-/// One column of the table.
-struct Figures {
-    heading: String,
-    /// Name and value, in the order in which they are printed.
-    rows: Vec<(&'static str, f64)>,
+/// Bytes a player, seconds, and nanoseconds an operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Figures {
+    /// Bytes a player after loading, as the index counts them.
+    pub loaded: f64,
+    /// Bytes a player after the updates, as the index counts them.
+    pub churned: f64,
+    /// Seconds to load everyone in order.
+    pub load: f64,
+    /// Read the entry, add points, store it.
+    pub update: f64,
+    /// The same in batches of [`WARM`] that are fetched ahead.
+    pub update_in_batches: f64,
+    /// The rank where the earliest leads.
+    pub rank: f64,
+    /// The rank where ties share.
+    pub shared: f64,
+    /// [`Self::rank`] in batches.
+    pub rank_in_batches: f64,
+    /// [`Self::shared`] in batches.
+    pub shared_in_batches: f64,
+    /// A player with the four before and after.
+    pub window: f64,
+    /// The first ten.
+    pub top: f64,
+    /// A player who is new.
+    pub insert: f64,
 }
 
-impl Figures {
-    fn get(&self, name: &str) -> f64 {
-        self.rows.iter().find(|(row, _)| *row == name).map_or(f64::NAN, |(_, value)| *value)
-    }
-}
-
-fn main() -> Result<()> {
-    let arguments = Arguments::parse();
-    let mut columns = Vec::new();
-    for &players in &arguments.sizes {
-        columns.push(measure(Ids::Hex, players, &arguments));
-        if !arguments.hex_only {
-            columns.push(measure(Ids::Text, players, &arguments));
-        }
-    }
-    print_table(&columns);
-    print_growth(&columns);
-    if arguments.redis {
-        for &players in &arguments.sizes {
-            let peer = index_redis::measure(players, arguments.operations.min(500_000))?;
-            let heading = heading(Ids::Hex, players);
-            let ours = columns.iter().find(|column| column.heading == heading);
-            print_comparison(ours.expect("every size was measured"), &peer);
-        }
-    }
-    Ok(())
-}
-
-fn heading(ids: Ids, players: u64) -> String {
-    format!("{} M, {}", float(players) / 1e6, ids.name())
-}
-
-fn measure(ids: Ids, players: u64, arguments: &Arguments) -> Figures {
-    let heading = heading(ids, players);
-    eprintln!("{heading}: sorting");
+/// Loads a board, stirs it and measures it.
+pub fn measure(plan: Plan) -> Figures {
+    let Plan { ids, players, operations, churn } = plan;
+    progress::step(&format!("index of {players} players with {}: sorting", ids.name()));
     let rows = sorted(ids, players);
-    let resident = resident_bytes();
-    eprintln!("{heading}: loading");
     let start = Clock::start();
     let expected = rows.len();
-    let sorted = rows.iter().map(|(record, player)| (ids.id(*player), *record));
-    let mut index = RankIndex::from_sorted(sorted, expected).expect("the rows are sorted");
+    let in_order = rows.iter().map(|(record, player)| (ids.id(*player), *record));
+    let mut index = RankIndex::from_sorted(in_order, expected).expect("the rows are sorted");
     let load = start.nanoseconds() / 1e9;
-    let loaded = float(index.memory_bytes() as u64);
-    let loaded_resident = resident_bytes() - resident;
+    let loaded = index.memory_bytes() as u64;
     drop(rows);
 
-    let churn = arguments.churn.unwrap_or(players);
-    eprintln!("{heading}: {churn} updates");
+    progress::step(&format!("index: {churn} updates, then {operations} of each kind"));
     let mut run = Run { ids, players, random: Random(players), now: START + MONTH };
-    let before_churn = (resident_bytes(), loaded);
     let mut left = churn;
     while left > 0 {
         let count = left.min(100_000);
         run.update_in_batches(&mut index, count);
         left -= count;
     }
-    let churned = float(index.memory_bytes() as u64);
-    let churned_resident = loaded_resident + resident_bytes() - before_churn.0;
-
-    eprintln!("{heading}: measuring");
-    let n = arguments.operations;
-    let each = float(players);
-    let rows = vec![
-        ("bytes a player, loaded", loaded / each),
-        ("  resident", loaded_resident / each),
-        ("bytes a player, after updates", churned / each),
-        ("  resident", churned_resident / each),
-        ("load in order, s", load),
-        ("update, ns", run.update(&mut index, n)),
-        ("update, batches, ns", run.update_in_batches(&mut index, n)),
-        ("rank, earliest leads, ns", run.rank(n, 1, |id| index.position(id).map(|found| found.0))),
-        (
-            "rank, ties share, ns",
-            run.rank(n, 1, |id| index.shared_position(id).map(|found| found.0)),
-        ),
-        ("rank, earliest, batches, ns", run.rank_in_batches(&index, n, false)),
-        ("rank, shared, batches, ns", run.rank_in_batches(&index, n, true)),
-        ("nine-row window, ns", run.rank(n / 4, 1, |id| window(&index, id))),
-        ("top 10, ns", run.rank(n / 4, 0, |_| rows_from(&index, 0, 10))),
-        ("insert of a new player, ns", run.insert(&mut index, n / 4)),
-    ];
-    Figures { heading, rows }
+    let churned = index.memory_bytes() as u64;
+    let each = |bytes: u64| float(bytes) / float(players);
+    Figures {
+        loaded: each(loaded),
+        churned: each(churned),
+        load,
+        update: run.update(&mut index, operations),
+        update_in_batches: run.update_in_batches(&mut index, operations),
+        rank: run.ask(operations, |id| index.position(id)),
+        shared: run.ask(operations, |id| index.shared_position(id)),
+        rank_in_batches: run.ask_in_batches(&index, operations, |id| index.position(id)),
+        shared_in_batches: run.ask_in_batches(&index, operations, |id| index.shared_position(id)),
+        window: run.ask(operations / 4, |id| window(&index, id)),
+        top: run.ask(operations / 4, |_| rows_from(&index, 0, 10)),
+        insert: run.insert(&mut index, operations / 4),
+    }
 }
 
 /// The rank of a player with the four before and after.
@@ -154,6 +117,11 @@ struct Run {
     now: i64,
 }
 
+/// Up to [`WARM`] ids without an allocation.
+fn few_ids(players: &[(Id, u64)]) -> [&str; WARM] {
+    std::array::from_fn(|at| players.get(at).map_or("", |(id, _)| id.as_ref()))
+}
+
 impl Run {
     /// Ids and points are made before the clock starts.
     fn players(&mut self, count: u64) -> Vec<(Id, u64)> {
@@ -171,7 +139,7 @@ impl Run {
             let record = index.get(id.as_ref()).expect("all players are loaded");
             black_box(index.upsert(id.as_ref(), after_win(record, *points, self.now)));
         }
-        per(&start, count)
+        start.per(count)
     }
 
     fn update_in_batches(&mut self, index: &mut RankIndex, count: u64) -> f64 {
@@ -179,9 +147,7 @@ impl Run {
         let mut records: Vec<Record> = Vec::new();
         let start = Clock::start();
         for batch in players.chunks(WARM) {
-            let ids: [&str; WARM] =
-                std::array::from_fn(|at| batch.get(at).map_or("", |(id, _)| id.as_ref()));
-            index.warm(&ids[..batch.len()]);
+            index.warm(&few_ids(batch)[..batch.len()]);
             records.clear();
             for (id, points) in batch {
                 self.now += 20;
@@ -195,136 +161,38 @@ impl Run {
                 black_box(index.upsert(id.as_ref(), *record));
             }
         }
-        per(&start, count)
+        start.per(count)
     }
 
-    fn rank<R>(&mut self, count: u64, step: u64, ask: impl Fn(&str) -> R) -> f64 {
-        let players = self.players(if step == 0 { 1 } else { count });
+    fn ask<R>(&mut self, count: u64, ask: impl Fn(&str) -> R) -> f64 {
+        let players = self.players(count);
         let start = Clock::start();
-        for at in 0..count {
-            let (id, _) = &players[usize::try_from(at * step).expect("an index")];
+        for (id, _) in &players {
             black_box(ask(id.as_ref()));
         }
-        per(&start, count)
+        start.per(count)
     }
 
-    fn rank_in_batches(&mut self, index: &RankIndex, count: u64, shared: bool) -> f64 {
+    fn ask_in_batches<R>(&mut self, index: &RankIndex, count: u64, ask: impl Fn(&str) -> R) -> f64 {
         let players = self.players(count);
         let start = Clock::start();
         for batch in players.chunks(WARM) {
-            let ids: [&str; WARM] =
-                std::array::from_fn(|at| batch.get(at).map_or("", |(id, _)| id.as_ref()));
-            index.warm(&ids[..batch.len()]);
-            for id in &ids[..batch.len()] {
-                if shared {
-                    black_box(index.shared_position(id));
-                } else {
-                    black_box(index.position(id));
-                }
+            let ids = &few_ids(batch)[..batch.len()];
+            index.warm(ids);
+            for id in ids {
+                black_box(ask(id));
             }
         }
-        per(&start, count)
+        start.per(count)
     }
 
     fn insert(&mut self, index: &mut RankIndex, count: u64) -> f64 {
         let new = self.players..self.players + count;
-        let rows: Vec<_> =
-            new.map(|player| (self.ids.id(player), index_board::first_record(player))).collect();
+        let rows: Vec<_> = new.map(|player| (self.ids.id(player), first_record(player))).collect();
         let start = Clock::start();
         for (id, record) in &rows {
             black_box(index.upsert(id.as_ref(), *record));
         }
-        per(&start, count)
-    }
-}
-
-/// The time that this thread was on a processor: on a machine that does other things as well, what the others take does
-/// not count. Waiting for memory does.
-struct Clock {
-    on_processor: Option<u64>,
-    wall: Instant,
-}
-
-impl Clock {
-    fn start() -> Self {
-        Self { on_processor: Self::read(), wall: Instant::now() }
-    }
-
-    /// Linux tells it in nanoseconds; elsewhere the wall clock has to do.
-    fn read() -> Option<u64> {
-        let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-        stat.split(' ').next()?.parse().ok()
-    }
-
-    fn nanoseconds(&self) -> f64 {
-        match self.on_processor.zip(Self::read()) {
-            Some((start, end)) => float(end - start),
-            None => self.wall.elapsed().as_secs_f64() * 1e9,
-        }
-    }
-}
-
-fn per(start: &Clock, count: u64) -> f64 {
-    start.nanoseconds() / float(count)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-fn float(count: u64) -> f64 {
-    count as f64
-}
-
-/// Memory of this process that is in RAM; 0 where the system does not tell.
-fn resident_bytes() -> f64 {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok());
-    float(pages.unwrap_or(0)) * 4096.0
-}
-
-fn print_table(columns: &[Figures]) {
-    print!("{:<32}", "");
-    for column in columns {
-        print!("{:>24}", column.heading);
-    }
-    println!();
-    for (at, (name, _)) in columns[0].rows.iter().enumerate() {
-        print!("{name:<32}");
-        for column in columns {
-            print!("{:>24.2}", column.rows[at].1);
-        }
-        println!();
-    }
-}
-
-/// How much a large board costs over a small one.
-fn print_growth(columns: &[Figures]) {
-    let hex: Vec<_> =
-        columns.iter().filter(|column| column.heading.ends_with(Ids::Hex.name())).collect();
-    if let [small, .., large] = hex[..] {
-        println!("\n{} over {} (target: at most 2)", large.heading, small.heading);
-        for name in ["update, ns", "rank, earliest leads, ns", "rank, ties share, ns"] {
-            println!("{name:<32}{:>8.2}", large.get(name) / small.get(name));
-        }
-    }
-}
-
-fn print_comparison(ours: &Figures, peer: &index_redis::Peer) {
-    println!("\n{:<32}{:>12}{:>12}{:>10}{:>10}", ours.heading, "index", "redis", "ratio", "target");
-    // The targets for a Redis set grown by inserts, as this one is: after a restart Redis is twice as fast, and the
-    // targets half. Redis counts wall time, which a busy machine lengthens: compare on an idle one.
-    let rows = [
-        ("bytes a player, after updates", peer.bytes_per_player, 4.9),
-        ("update, ns", peer.update_ns, 20.0),
-        ("update, batches, ns", peer.update_ns, 40.0),
-        ("rank, earliest leads, ns", peer.rank_ns, 16.0),
-        ("rank, ties share, ns", peer.rank_ns, 16.0),
-        ("rank, earliest, batches, ns", peer.rank_ns, 40.0),
-    ];
-    for (name, theirs, target) in rows {
-        let ratio = theirs / ours.get(name);
-        let met = if ratio >= target { "met" } else { "not met" };
-        println!(
-            "{name:<32}{:>12.1}{theirs:>12.1}{ratio:>10.1}{target:>10.1} {met}",
-            ours.get(name)
-        );
+        start.per(count)
     }
 }

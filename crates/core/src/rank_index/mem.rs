@@ -1,6 +1,6 @@
 //! Memory the way large random access needs it: huge pages, lazily zeroed, and hints to fetch ahead.
 //!
-//! This is the one file of the workspace with unsafe code. At 25 million players every operation is a handful of cache
+//! This is the one file of the product with unsafe code. At 25 million players every operation is a handful of cache
 //! misses, and each miss into 4 KiB pages is also a miss in the address translation: asking for 2 MiB pages takes a third
 //! off a rank. That needs `madvise` on memory aligned to 2 MiB, which no safe allocation offers, and a prefetch is an
 //! intrinsic. Everything unsafe is behind [`Region`], a fixed-size slice that owns its memory, and [`prefetch`].

@@ -1,0 +1,198 @@
+//! The rank index beside Redis: bytes a player, and what each operation costs, at several sizes.
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::{
+    board::{Ids, count_text},
+    index::{self, Figures, Plan},
+    memory_floor,
+    meter::float,
+    options::Common,
+    progress,
+    redis::{self, Costs, Peer, State},
+    report::{Report, Row},
+};
+
+/// The rank index alone and what Redis says its commands cost inside the server, at 10 thousand players and up.
+///
+/// One thread, no I/O, time on the processor. Redis counts wall time, which a busy machine lengthens: compare on an idle one. At 25
+/// million players it takes about 12 minutes, most of them for loading Redis.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(flatten)]
+    common: Common,
+    /// Numbers of players below `--players` that are measured as well.
+    #[arg(long, value_delimiter = ',', default_values_t = [10_000, 100_000, 1_000_000, 5_000_000])]
+    sizes: Vec<u64>,
+    /// Operations of each kind that are timed; of Redis a quarter of it.
+    #[arg(long, default_value_t = 2_000_000)]
+    operations: u64,
+    /// Random updates between loading and measuring [default: as many as there are players, up to 10 million].
+    #[arg(long)]
+    churn: Option<u64>,
+    /// Only ids that pack.
+    #[arg(long)]
+    hex_only: bool,
+    /// Leave Redis out.
+    #[arg(long)]
+    no_redis: bool,
+}
+
+/// What one size came to.
+struct Measured {
+    players: u64,
+    ours: Figures,
+    peer: Option<Peer>,
+}
+
+/// A figure of one size.
+type Of = fn(&Measured) -> Option<f64>;
+
+/// The size over which growth is counted.
+const MILLION: u64 = 1_000_000;
+
+/// Measures, and writes the report.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let scratch = arguments.common.scratch()?;
+    let mut report = Report::new("index", arguments.common.players, scratch.path())?
+        .beside_redis()
+        .under("24 hex digits as ids, one thread, no I/O");
+    progress::step("the machine's memory");
+    let floor = memory_floor::measure();
+    let mut all = Vec::new();
+    for players in sizes(arguments) {
+        let plan = plan(Ids::Hex, players, arguments);
+        let ours = index::measure(plan);
+        let operations = (plan.operations / 4).clamp(1, 500_000);
+        let peer = (!arguments.no_redis)
+            .then(|| redis::measure(arguments.common.scratch()?, players, operations));
+        all.push(Measured { players, ours, peer: peer.transpose()? });
+    }
+    let largest = all.last().expect("there is at least one size");
+    memory(&mut report, largest, arguments);
+    costs(&mut report, largest);
+    growth(&mut report, &all);
+    report.push(
+        Row::new(
+            "the machine: a random read of memory that waits for the one before",
+            "ns",
+            floor.dependent,
+        )
+        .note("512 MiB in huge pages; a rank is three of them in a row"),
+    );
+    report.push(Row::new("the machine: one of 64 reads fetched ahead", "ns", floor.fetched_ahead));
+    lines(&mut report, &all);
+    report.write(&arguments.common.results)
+}
+
+/// The sizes below the one asked for, and that one.
+fn sizes(arguments: &Arguments) -> Vec<u64> {
+    let largest = arguments.common.players;
+    let mut sizes: Vec<u64> =
+        arguments.sizes.iter().copied().filter(|size| *size < largest && *size > 0).collect();
+    sizes.sort_unstable();
+    sizes.push(largest);
+    sizes
+}
+
+fn plan(ids: Ids, players: u64, arguments: &Arguments) -> Plan {
+    let churn = arguments.churn.unwrap_or(players.min(10_000_000));
+    Plan { ids, players, operations: arguments.operations, churn }
+}
+
+fn memory(report: &mut Report, largest: &Measured, arguments: &Arguments) {
+    let peer = largest.peer.map(|peer| peer.bytes_per_player);
+    let Figures { loaded, churned, .. } = largest.ours;
+    let note = format!("{loaded:.1} as loaded");
+    let name = "index, bytes a player after updates, 24 hex digits";
+    report.push(Row::new(name, "B", churned).beside(peer).of("memory").at_most(26.0).note(note));
+    if !arguments.hex_only {
+        let text = index::measure(plan(Ids::Text, largest.players, arguments));
+        let note = format!("{:.1} as loaded", text.loaded);
+        let name = "index, bytes a player after updates, any 24 bytes";
+        let row = Row::new(name, "B", text.churned).beside(peer).of("memory-text");
+        report.push(row.at_most(46.0).note(note));
+    }
+}
+
+/// Every operation of the largest board; those that Redis has, beside both states of it.
+fn costs(report: &mut Report, largest: &Measured) {
+    let ours = &largest.ours;
+    for state in [State::Grown, State::Restarted] {
+        let peer = largest.peer.map(|peer| costs_of(&peer, state));
+        // After a restart Redis is twice as fast, and the targets half.
+        let (part, name) =
+            if state == State::Grown { (1.0, state.name()) } else { (0.5, state.name()) };
+        let updates = [
+            ("update", ours.update, 20.0),
+            ("update in batches of 64", ours.update_in_batches, 40.0),
+        ];
+        for (what, value, parts) in updates {
+            let row = Row::new(format!("{what}; {name}"), "ns", value).of("update");
+            report.push(row.beside(peer.map(|peer| peer.update)).at_most_one_in(parts * part));
+        }
+        let ranks = [
+            ("rank, earliest leads", ours.rank, 16.0),
+            ("rank, ties share", ours.shared, 16.0),
+            ("rank in batches of 64, earliest leads", ours.rank_in_batches, 40.0),
+            ("rank in batches of 64, ties share", ours.shared_in_batches, 40.0),
+        ];
+        for (what, value, parts) in ranks {
+            let row = Row::new(format!("{what}; {name}"), "ns", value).of("rank");
+            report.push(row.beside(peer.map(|peer| peer.rank)).at_most_one_in(parts * part));
+        }
+    }
+    report.push(Row::new("nine-row window", "ns", ours.window));
+    report.push(Row::new("top 10", "ns", ours.top));
+    report.push(Row::new("insert of a new player", "ns", ours.insert));
+    report.push(Row::new("load of everyone in order", "s", ours.load));
+}
+
+fn costs_of(peer: &Peer, state: State) -> Costs {
+    match state {
+        State::Grown => peer.grown,
+        State::Restarted => peer.restarted,
+    }
+}
+
+/// How much the largest board costs over one of a million.
+fn growth(report: &mut Report, all: &[Measured]) {
+    let largest = all.last().expect("there is at least one size");
+    let Some(small) = all.iter().find(|one| one.players == MILLION && largest.players > MILLION)
+    else {
+        return;
+    };
+    let over = |of: Of| Some(of(largest)? / of(small)?);
+    let kinds: [(&str, Of, Of); 3] = [
+        ("update", |one| Some(one.ours.update), |one| Some(one.peer?.grown.update)),
+        ("rank, earliest leads", |one| Some(one.ours.rank), |one| Some(one.peer?.grown.rank)),
+        ("rank, ties share", |one| Some(one.ours.shared), |one| Some(one.peer?.grown.rank)),
+    ];
+    for (what, ours, peer) in kinds {
+        let name = format!("index, {what}: {} players over 1 million", count_text(largest.players));
+        let value = over(ours).unwrap_or(f64::NAN);
+        report.push(Row::new(name, "×", value).beside(over(peer)).of("growth").at_most(2.0));
+    }
+}
+
+/// Cost over size, for the chart.
+fn lines(report: &mut Report, all: &[Measured]) {
+    let kinds: [(&str, Of); 8] = [
+        ("Redis update, grown", |one| Some(one.peer?.grown.update)),
+        ("Redis update, restarted", |one| Some(one.peer?.restarted.update)),
+        ("Redis rank, grown", |one| Some(one.peer?.grown.rank)),
+        ("Redis rank, restarted", |one| Some(one.peer?.restarted.rank)),
+        ("index update", |one| Some(one.ours.update)),
+        ("index update, batches", |one| Some(one.ours.update_in_batches)),
+        ("index rank", |one| Some(one.ours.rank)),
+        ("index rank, batches", |one| Some(one.ours.rank_in_batches)),
+    ];
+    for (name, of) in kinds {
+        let points: Vec<_> =
+            all.iter().filter_map(|one| Some((float(one.players), of(one)?))).collect();
+        if !points.is_empty() {
+            report.line("cost-over-size", name, points);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The parts of the benchmark: each measures one thing and writes one report.
+
+pub mod history;
+pub mod http;
+pub mod index;
