@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 # Parts of the benchmark, in order. None runs beside another: they share the machine with what they measure.
-BENCHES := index http history
+BENCHES := index http restart scale history soak
 EXAMPLES := tournament puzzle-game role-playing-bot commit-challenge
 
 .PHONY: help run test fuzz-api bench bench-build $(BENCHES:%=bench-%) examples $(EXAMPLES:%=example-%) lint lint-deps fmt
@@ -34,7 +34,7 @@ $(EXAMPLES:%=example-%): example-%:
 
 BENCH_FLAGS = --players $(or $(PLAYERS),1000000) $(ARGS)
 
-bench: ## All figures; PLAYERS=25000000 for the full run
+bench: ## All figures; PLAYERS=25000000 for the full run, SECONDS=60 for a short soak
 	@failed=; for part in $(BENCHES); do $(MAKE) --no-print-directory bench-$$part || failed="$$failed $$part"; done; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
@@ -49,8 +49,17 @@ bench-index: bench-build ## The rank index beside Redis; ARGS="--help" shows wha
 bench-http: bench-build ## The HTTP API beside Redis
 	cargo run --quiet --release -p standings-bench -- http $(BENCH_FLAGS)
 
+bench-restart: bench-build ## Import, memory, stop and restart beside Redis
+	cargo run --quiet --release -p standings-bench -- restart $(BENCH_FLAGS)
+
+bench-scale: bench-build ## Growth with players, boards, closed seasons and history
+	cargo run --quiet --release -p standings-bench -- scale $(BENCH_FLAGS)
+
 bench-history: bench-build ## Freezing a board under load, friends, a year of snapshots
 	cargo run --quiet --release -p standings-bench -- history $(BENCH_FLAGS)
+
+bench-soak: bench-build ## The design's own load for ten minutes; SECONDS=60 for one
+	cargo run --quiet --release -p standings-bench -- soak $(if $(SECONDS),--seconds $(SECONDS)) $(BENCH_FLAGS)
 
 lint: ## Formatting, clippy, and cargo-deny where it is installed
 	cargo fmt --all --check

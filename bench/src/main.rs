@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use standings_bench::parts::{history, http, index};
+use standings_bench::parts::{history, http, index, restart, scale, soak};
 
 /// Measures Standings beside its peers, on this machine, in one run.
 ///
@@ -18,13 +18,19 @@ struct Program {
 enum Part {
     Index(index::Arguments),
     Http(http::Arguments),
+    Restart(restart::Arguments),
+    Scale(scale::Arguments),
     History(history::Arguments),
+    Soak(soak::Arguments),
 }
 
 fn main() -> Result<()> {
     match Program::parse().part {
         Part::Index(arguments) => index::run(&arguments),
         Part::Http(arguments) => http::run(&arguments),
+        Part::Restart(arguments) => restart::run(&arguments),
+        Part::Scale(arguments) => scale::run(&arguments),
         Part::History(arguments) => history::run(&arguments),
+        Part::Soak(arguments) => soak::run(&arguments),
     }
 }

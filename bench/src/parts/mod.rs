@@ -3,3 +3,6 @@
 pub mod history;
 pub mod http;
 pub mod index;
+pub mod restart;
+pub mod scale;
+pub mod soak;
