@@ -5,7 +5,7 @@
 BENCHES := index http restart scale history soak
 EXAMPLES := tournament puzzle-game role-playing-bot commit-challenge
 
-.PHONY: help run test fuzz-api bench bench-build $(BENCHES:%=bench-%) examples $(EXAMPLES:%=example-%) lint lint-deps fmt
+.PHONY: help run test fuzz-api bench bench-build $(BENCHES:%=bench-%) bench-docs examples $(EXAMPLES:%=example-%) lint lint-deps fmt
 
 # Tools that are built for this project live with its other build output, not in the home directory.
 TOOLS := target/tools
@@ -34,8 +34,9 @@ $(EXAMPLES:%=example-%): example-%:
 
 BENCH_FLAGS = --players $(or $(PLAYERS),1000000) $(ARGS)
 
-bench: ## All figures; PLAYERS=25000000 for the full run, SECONDS=60 for a short soak
+bench: ## All figures and the table of targets; PLAYERS=25000000 for the full run, SECONDS=60 for a short soak
 	@failed=; for part in $(BENCHES); do $(MAKE) --no-print-directory bench-$$part || failed="$$failed $$part"; done; \
+	$(MAKE) --no-print-directory bench-docs; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
 bench-build:
@@ -60,6 +61,9 @@ bench-history: bench-build ## Freezing a board under load, friends, a year of sn
 
 bench-soak: bench-build ## The design's own load for ten minutes; SECONDS=60 for one
 	cargo run --quiet --release -p standings-bench -- soak $(if $(SECONDS),--seconds $(SECONDS)) $(BENCH_FLAGS)
+
+bench-docs: ## The table of targets, charts and the figures of docs/performance.md from bench/results; measures nothing
+	cargo run --quiet --release -p standings-bench -- report
 
 lint: ## Formatting, clippy, and cargo-deny where it is installed
 	cargo fmt --all --check

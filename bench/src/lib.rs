@@ -12,11 +12,14 @@
 //! | [`client`], [`work`], [`wire`] | the load: many connections, answers checked, latency counted from when a request was due |
 //! | [`engine`], [`index`] | the same work without HTTP, and without the engine |
 //! | [`meter`], [`memory_floor`], [`histogram`] | processor time, resident memory, what the machine's memory allows, quantiles |
-//! | [`report`] | what becomes of the figures |
+//! | [`report`], [`targets`], [`chart`], [`charts`], [`docs`] | what becomes of the figures |
 
 pub mod board;
+pub mod chart;
+pub mod charts;
 pub mod child;
 pub mod client;
+pub mod docs;
 pub mod engine;
 pub mod histogram;
 pub mod index;
@@ -29,5 +32,6 @@ pub mod random;
 pub mod redis;
 pub mod report;
 pub mod server;
+pub mod targets;
 pub mod wire;
 pub mod work;
