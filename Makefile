@@ -5,7 +5,7 @@
 BENCHES := index http restart scale history soak
 EXAMPLES := tournament puzzle-game role-playing-bot commit-challenge
 
-.PHONY: help run test fuzz-api bench bench-build $(BENCHES:%=bench-%) bench-docs examples $(EXAMPLES:%=example-%) lint lint-deps fmt
+.PHONY: help run test fuzz-api bench bench-build $(BENCHES:%=bench-%) bench-sql bench-docs examples $(EXAMPLES:%=example-%) lint lint-deps fmt
 
 # Tools that are built for this project live with its other build output, not in the home directory.
 TOOLS := target/tools
@@ -61,6 +61,10 @@ bench-history: bench-build ## Freezing a board under load, friends, a year of sn
 
 bench-soak: bench-build ## The design's own load for ten minutes; SECONDS=60 for one
 	cargo run --quiet --release -p standings-bench -- soak $(if $(SECONDS),--seconds $(SECONDS)) $(BENCH_FLAGS)
+
+bench-sql: bench-build ## The same questions to MariaDB, for the table only; not part of `make bench`
+	scripts/install-test-deps.sh mariadb
+	cargo run --quiet --release -p standings-bench -- sql $(BENCH_FLAGS)
 
 bench-docs: ## The table of targets, charts and the figures of docs/performance.md from bench/results; measures nothing
 	cargo run --quiet --release -p standings-bench -- report

@@ -3,6 +3,7 @@
 #
 #   scripts/install-test-deps.sh          for `make test`: a Rust toolchain and a C compiler (ring has C code)
 #   scripts/install-test-deps.sh redis    for `make bench`: redis-server as well
+#   scripts/install-test-deps.sh mariadb  for `make bench-sql`: mariadb-server
 #   scripts/install-test-deps.sh python   for the API fuzzer: Python with venv and pip
 #
 # Packages come from Debian and leave no service running: benchmarks and tests start their own servers on loopback.
@@ -54,6 +55,12 @@ for wanted in "$@"; do
             if ! has redis-server; then
                 install_packages redis-server
                 disable_service redis-server
+            fi
+            ;;
+        mariadb)
+            if ! has mariadbd; then
+                install_packages mariadb-server
+                disable_service mariadb
             fi
             ;;
         python)

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use standings_bench::parts::{history, http, index, report, restart, scale, soak};
+use standings_bench::parts::{history, http, index, report, restart, scale, soak, sql};
 
 /// Measures Standings beside its peers, on this machine, in one run.
 ///
@@ -22,6 +22,7 @@ enum Part {
     Scale(scale::Arguments),
     History(history::Arguments),
     Soak(soak::Arguments),
+    Sql(sql::Arguments),
     Report(report::Arguments),
 }
 
@@ -33,6 +34,7 @@ fn main() -> Result<()> {
         Part::Scale(arguments) => scale::run(&arguments),
         Part::History(arguments) => history::run(&arguments),
         Part::Soak(arguments) => soak::run(&arguments),
+        Part::Sql(arguments) => sql::run(&arguments),
         Part::Report(arguments) => report::run(&arguments),
     }
 }

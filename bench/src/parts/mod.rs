@@ -7,3 +7,4 @@ pub mod report;
 pub mod restart;
 pub mod scale;
 pub mod soak;
+pub mod sql;
