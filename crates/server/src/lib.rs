@@ -7,6 +7,7 @@ mod app;
 mod auth;
 pub mod config;
 mod cursor;
+mod descriptors;
 mod edge;
 mod extract;
 mod hot;

@@ -14,6 +14,7 @@ use crate::{
     app::{App, DEFAULT_BOARD},
     auth::{hash, new_key},
     config::{Config, Durable, Settings},
+    descriptors,
     listen::{run, tls},
     telemetry::init_logs,
 };
@@ -26,8 +27,9 @@ const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs the server until SIGTERM or SIGINT.
 pub fn serve(settings: Settings) -> anyhow::Result<()> {
-    let config = settings.with_file()?.resolve()?;
+    let mut config = settings.with_file()?.resolve()?;
     init_logs(config.log_format, &config.log_level)?;
+    config.http.max_connections = descriptors::connections(config.http.max_connections);
     // Connections are served by threads of their own: this one accepts them and waits for signals.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
