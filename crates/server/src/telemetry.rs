@@ -44,6 +44,9 @@ pub(crate) fn init_logs(format: LogFormat, filter: &str) -> anyhow::Result<()> {
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::stderr().is_terminal())
+        // A line that cannot be written is lost. Complaining of it where it could not be written would panic, and end the
+        // thread that had something to say: the one that writes, when the disk is full.
+        .log_internal_errors(false)
         .with_writer(std::io::stderr);
     match format {
         LogFormat::Text => lines.try_init(),
