@@ -291,6 +291,11 @@ impl Engine for Embedded {
         if let Some(why) = &*self.shared.broken.lock() {
             return Err(out_of_order(why));
         }
+        if self.shared.history.has_failed() {
+            return Err(out_of_order(
+                "the history store has failed and takes nothing until a restart",
+            ));
+        }
         if self.shared.stopping() { Err(sequencer::stopped()) } else { Ok(()) }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -11,7 +11,8 @@ use parking_lot::MutexGuard;
 use standings_core::{PlayerId, Profile};
 
 use super::{
-    Group, History, Result, StoredEvent, event_key, friends::StoredFriends, names::name_key,
+    Group, History, HistoryError, Result, StoredEvent, event_key, friends::StoredFriends,
+    names::name_key,
 };
 use crate::embedded::record::Record;
 
@@ -24,6 +25,9 @@ const GATHER: Duration = Duration::from_millis(10);
 const PERSIST_EVERY: Duration = Duration::from_secs(1);
 /// How long to wait after the store refused a batch.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// Space that there must be before the store is given more: a batch, and the tables that it may cause to be written. A
+/// write that fails for want of space would leave the store out of order until a restart, which nothing else here is.
+const RESERVE_BYTES: u64 = 64 << 20;
 
 impl History {
     /// Feeds the store until it is told to end and nothing is left. A store that fails is tried again: the records stay in
@@ -37,8 +41,7 @@ impl History {
                 break;
             }
             if !groups.is_empty() {
-                if let Err(error) = self.apply(&groups) {
-                    tracing::error!(%error, "the history does not take records; trying again");
+                if !self.try_apply(&groups) {
                     if closing {
                         break;
                     }
@@ -52,13 +55,42 @@ impl History {
             if dirty && (groups.is_empty() || persisted.elapsed() >= PERSIST_EVERY) {
                 match self.persist() {
                     Ok(()) => dirty = false,
-                    Err(error) => tracing::error!(%error, "the history cannot be made durable"),
+                    Err(error) => {
+                        tracing::error!(%error, "the history cannot be made durable");
+                        self.note_failure(&error);
+                    }
                 }
                 persisted = Instant::now();
             }
         }
         if let Err(error) = self.persist() {
             tracing::error!(%error, "the history cannot be made durable; the log keeps what it lacks");
+        }
+    }
+
+    /// Applies groups, if there is room for them; whether that worked.
+    fn try_apply(&self, groups: &[Arc<Group>]) -> bool {
+        let room = rustix::fs::statvfs(&self.path)
+            .map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+        if room < RESERVE_BYTES {
+            tracing::warn!(
+                room,
+                "the disk is nearly full: the history waits, and the log keeps what it lacks"
+            );
+            return false;
+        }
+        let applied = self.apply(groups);
+        if let Err(error) = &applied {
+            tracing::error!(%error, "the history does not take records; trying again");
+            self.note_failure(error);
+        }
+        applied.is_ok()
+    }
+
+    /// A store that has met a write that failed takes no other until it is opened anew.
+    fn note_failure(&self, error: &HistoryError) {
+        if matches!(error, HistoryError::Store(fjall::Error::Poisoned)) {
+            self.failed.store(true, Ordering::Release);
         }
     }
 
@@ -126,7 +158,8 @@ impl History {
             batch.insert(&self.events, key, value);
         }
         batch.insert(&self.meta, "position", last.end().to_be_bytes());
-        batch.durability(None::<PersistMode>).commit()?;
+        // Out of this process at once: what is left in it would have to find room later.
+        batch.durability(Some(PersistMode::Buffer)).commit()?;
         Ok(())
     }
 

@@ -29,7 +29,7 @@ mod player_events;
 mod tail;
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -77,6 +77,9 @@ pub(crate) struct History {
     work: Condvar,
     /// Signals writers that wait for room.
     pub(crate) room: tokio::sync::Notify,
+    path: PathBuf,
+    /// Set once the store takes nothing any more until it is opened anew.
+    failed: AtomicBool,
     /// All records before this number are in the store and would survive a power cut.
     durable: AtomicU64,
     profiles: quick_cache::sync::Cache<PlayerId, Option<Arc<Profile>>>,
@@ -211,6 +214,8 @@ impl History {
             gone,
             work: Condvar::new(),
             room: tokio::sync::Notify::new(),
+            path: path.to_owned(),
+            failed: AtomicBool::new(false),
             durable: position.into(),
             profiles: quick_cache::sync::Cache::new(CACHED_PROFILES),
             any_profiles,
@@ -226,6 +231,11 @@ impl History {
     /// All records before this number are in the store for good; the log may drop them.
     pub(crate) fn durable(&self) -> u64 {
         self.durable.load(Ordering::Acquire)
+    }
+
+    /// Whether only a restart lets the store take records again. Until then they wait in the log.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
     }
 
     /// How many records wait.
