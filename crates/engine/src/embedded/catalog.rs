@@ -56,12 +56,12 @@ pub(crate) struct StoredKey {
 }
 
 /// A catalog as records, with the numbers that must not be given again.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Image {
-    records: Vec<Record>,
-    next_board: BoardNo,
-    next_seasons: Vec<(BoardNo, SeasonNo)>,
-    imported: Vec<BoardNo>,
+    pub(super) records: Vec<Record>,
+    pub(super) next_board: BoardNo,
+    pub(super) next_seasons: Vec<(BoardNo, SeasonNo)>,
+    pub(super) imported: Vec<BoardNo>,
     /// Of boards that have ever had snapshots.
     snapshots: Vec<(BoardNo, SnapshotNo, Millis)>,
     next_erasure: ErasureNo,

@@ -33,6 +33,7 @@ use super::{
     live::{Live, ViewCursor, ViewId},
     record::{BoardNo, SeasonNo},
     rows::{RowReader, RowWriter, invalid},
+    v1,
 };
 
 pub(crate) const DIR: &str = "checkpoint";
@@ -201,9 +202,9 @@ fn load_file(file: &dyn DiskFile) -> io::Result<Loaded> {
         return Err(invalid("not a checkpoint"));
     }
     let version = u16::from_le_bytes([body[8], body[9]]);
-    if version != VERSION {
+    if ![v1::VERSION, VERSION].contains(&version) {
         return Err(invalid(format!(
-            "written in format {version}, and this program reads format {VERSION}; use the version that wrote it"
+            "written in format {version}, and this program reads up to format {VERSION}; use the version that wrote it"
         )));
     }
     if crc32fast::hash(body) != u32::from_le_bytes(*crc) {
@@ -211,17 +212,41 @@ fn load_file(file: &dyn DiskFile) -> io::Result<Loaded> {
     }
     let position = u64::from_le_bytes(*body.last_chunk::<8>().expect("the position is last"));
     let directory = read_directory(file, size)?;
-    let catalog = Catalog::from_image(&directory.image);
-    for place in &directory.standings {
-        let index = load_standing(file, place)?;
-        if let Some(live) = catalog.live(place.board, place.season) {
-            *live.write() = Live::from_index(index);
-        }
-    }
+    let catalog = if version == v1::VERSION {
+        load_version_1(file, &directory)?
+    } else {
+        load_standings(file, &directory)?
+    };
     Ok(Loaded { position, catalog })
 }
 
-fn read_directory(file: &dyn DiskFile, size: u64) -> io::Result<Directory> {
+fn load_standings(file: &dyn DiskFile, directory: &[u8]) -> io::Result<Catalog> {
+    let Directory { image, standings } =
+        postcard::from_bytes(directory).map_err(|error| invalid(error.to_string()))?;
+    let catalog = Catalog::from_image(&image);
+    for place in &standings {
+        fill(&catalog, place.board, place.season, load_standing(file, place)?);
+    }
+    Ok(catalog)
+}
+
+fn load_version_1(file: &dyn DiskFile, directory: &[u8]) -> io::Result<Catalog> {
+    let (image, standings) =
+        v1::directory(directory).map_err(|error| invalid(error.to_string()))?;
+    let catalog = Catalog::from_image(&image);
+    for place in &standings {
+        fill(&catalog, place.board, place.season, v1::standing(file, place)?);
+    }
+    Ok(catalog)
+}
+
+fn fill(catalog: &Catalog, board: BoardNo, season: SeasonNo, index: RankIndex) {
+    if let Some(live) = catalog.live(board, season) {
+        *live.write() = Live::from_index(index);
+    }
+}
+
+fn read_directory(file: &dyn DiskFile, size: u64) -> io::Result<Vec<u8>> {
     let mut trailer = [0; TRAILER];
     file.read_at(&mut trailer, size - TRAILER as u64)?;
     let (at, rest) = trailer.split_first_chunk().expect("the trailer is longer");
@@ -235,7 +260,7 @@ fn read_directory(file: &dyn DiskFile, size: u64) -> io::Result<Directory> {
     if crc32fast::hash(&bytes).to_le_bytes() != crc {
         return Err(invalid("the directory's checksum does not match"));
     }
-    postcard::from_bytes(&bytes).map_err(|error| invalid(error.to_string()))
+    Ok(bytes)
 }
 
 fn load_standing(file: &dyn DiskFile, place: &Place) -> io::Result<RankIndex> {

@@ -16,6 +16,7 @@ use super::{
     frozen::{self, Frozen, FrozenRow, FrozenWriter, Text},
     live::{Live, ViewCursor, ViewId, ViewRow},
     record::{BoardNo, FrozenFile, SeasonNo},
+    v1,
 };
 
 /// Rows read under one lock while a standing is written: some hundred microseconds.
@@ -266,19 +267,24 @@ pub(crate) fn recounted(
 
 /// A season of a board whose streaks do not continue those of the season before it, as that is now.
 pub(crate) fn stale(board: &BoardState) -> Option<(SeasonNo, Arc<FrozenFile>)> {
-    board.seasons.windows(2).find_map(|pair| {
-        let (Rows::Frozen(before), Rows::Frozen(file)) = (&pair[0].rows, &pair[1].rows) else {
-            return None;
-        };
-        let stale = if pair[0].meets(&pair[1]) {
-            file.after != before.name
-        } else {
-            // One in between has gone, or they never belonged together.
-            !before.name.is_empty() && file.after == before.name
-        };
-        let counts = !file.name.is_empty() && goal_of(&pair[1]).is_some();
-        (stale && counts).then(|| (pair[1].no, Arc::clone(file)))
+    let before = std::iter::once(None).chain(board.seasons.iter().map(Some));
+    before.zip(&board.seasons).find_map(|(before, season)| {
+        let Rows::Frozen(file) = &season.rows else { return None };
+        let stale = file.after == v1::UNCOUNTED || before.is_some_and(|b| differs(b, season, file));
+        let counts = !file.name.is_empty() && goal_of(season).is_some();
+        (stale && counts).then(|| (season.no, Arc::clone(file)))
     })
+}
+
+/// Whether the streaks of a season continue something else than the season listed before it.
+fn differs(before: &Season, season: &Season, file: &FrozenFile) -> bool {
+    let Rows::Frozen(continued) = &before.rows else { return false };
+    if before.meets(season) {
+        file.after != continued.name
+    } else {
+        // One in between has gone, or they never belonged together.
+        !continued.name.is_empty() && file.after == continued.name
+    }
 }
 
 fn goal_of(season: &Season) -> Option<Score> {

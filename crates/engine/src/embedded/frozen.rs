@@ -22,6 +22,7 @@ use super::{
     files::{NewFile, checksum},
     record::{BoardNo, FrozenFile, SeasonNo},
     rows::invalid,
+    v1,
 };
 use crate::types::StreakCount;
 
@@ -31,6 +32,8 @@ const VERSION: u16 = 2;
 const HEADER: usize = 8 + 2 + 3 * 8 + 3 * 4 + 4;
 const ROW: usize = 32;
 const TEXT_HEADER: usize = 4;
+/// Version 1 had no flags.
+const TEXT_HEADER_1: usize = 3;
 const HAS_STREAK: u8 = 1;
 const HAS_OFFICIAL: u8 = 2;
 /// Rows read at once when scanning.
@@ -202,6 +205,8 @@ pub(crate) struct Frozen {
     total: i128,
     slots: u64,
     text_bytes: u64,
+    /// The bytes before each text.
+    text_header: usize,
     checksums: [u32; 3],
 }
 
@@ -237,8 +242,7 @@ impl Frozen {
     pub(crate) fn open(disk: &dyn Disk, frozen: &FrozenFile) -> io::Result<Self> {
         let (FrozenFile { name, total, .. }, players) = (frozen, frozen.rows());
         if name.is_empty() {
-            let (file, checksums) = (None, [0; 3]);
-            return Ok(Self { file, players: 0, total: 0, slots: 0, text_bytes: 0, checksums });
+            return Ok(Self::without_rows());
         }
         let in_file =
             |error: io::Error| io::Error::new(error.kind(), format!("{DIR}/{name}: {error}"));
@@ -249,9 +253,11 @@ impl Frozen {
         if !body.starts_with(MAGIC) || crc32fast::hash(body) != u32::from_le_bytes(*crc) {
             return Err(in_file(invalid("not a frozen standing, or its header is damaged")));
         }
-        if body[8..10] != VERSION.to_le_bytes() {
-            return Err(in_file(invalid("written by another version of this program")));
-        }
+        let text_header = match u16::from_le_bytes([body[8], body[9]]) {
+            VERSION => TEXT_HEADER,
+            v1::VERSION => TEXT_HEADER_1,
+            _ => return Err(in_file(invalid("written by another version of this program"))),
+        };
         let number = |i: usize| long(&body[10 + 8 * i..]);
         let crc = |i: usize| {
             u32::from_le_bytes(*body[34 + 4 * i..].first_chunk().expect("three checksums"))
@@ -265,8 +271,14 @@ impl Frozen {
             total: *total,
             slots: number(1),
             text_bytes: number(2),
+            text_header,
             checksums: [crc(0), crc(1), crc(2)],
         })
+    }
+
+    fn without_rows() -> Self {
+        let (file, text_header, checksums) = (None, TEXT_HEADER, [0; 3]);
+        Self { file, players: 0, total: 0, slots: 0, text_bytes: 0, text_header, checksums }
     }
 
     fn file(&self) -> io::Result<&dyn DiskFile> {
@@ -302,18 +314,19 @@ impl Frozen {
     fn text(&self, offset: u64) -> io::Result<Text> {
         // Most texts are short: one read takes header and text.
         let mut bytes = [0; 128];
-        let rest = self.text_bytes.checked_sub(offset).filter(|rest| *rest >= TEXT_HEADER as u64);
+        let header = self.text_header;
+        let rest = self.text_bytes.checked_sub(offset).filter(|rest| *rest >= header as u64);
         let rest = rest.ok_or_else(|| invalid("a row points beyond the text"))?;
         let length = usize::try_from(rest).unwrap_or(128).min(128);
         let start = self.parts()[2] + offset;
         self.file()?.read_at(&mut bytes[..length], start)?;
-        let (id, flags) = (usize::from(bytes[0]), bytes[1]);
-        let name = usize::from(u16::from_le_bytes([bytes[2], bytes[3]]));
+        let (id, flags) = (usize::from(bytes[0]), if header == TEXT_HEADER { bytes[1] } else { 0 });
+        let name = usize::from(u16::from_le_bytes([bytes[header - 2], bytes[header - 1]]));
         let numbers = 4 * (flags & (HAS_STREAK | HAS_OFFICIAL)).count_ones() as usize;
-        let mut text = bytes[TEXT_HEADER..].to_vec();
-        if TEXT_HEADER + numbers + id + name > length {
+        let mut text = bytes[header..].to_vec();
+        if header + numbers + id + name > length {
             text.resize(numbers + id + name, 0);
-            self.file()?.read_at(&mut text, start + TEXT_HEADER as u64)?;
+            self.file()?.read_at(&mut text, start + header as u64)?;
         }
         text.truncate(numbers + id + name);
         let mut numbers = text.drain(..numbers).collect::<Vec<u8>>().into_iter();

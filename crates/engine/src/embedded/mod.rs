@@ -36,7 +36,7 @@ mod open;
 mod player_reads;
 mod purge;
 mod reads;
-mod record;
+pub(crate) mod record;
 mod rows;
 mod season_reads;
 mod sequencer;
@@ -45,6 +45,7 @@ pub mod sim_disk;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod v1;
 
 use std::{
     path::PathBuf,

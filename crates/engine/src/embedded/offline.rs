@@ -169,7 +169,7 @@ fn read_records(
     mut visitor: impl FnMut(u64, Record),
 ) -> Result<(), OpenError> {
     while let Some(frame) = reader.next_frame()? {
-        let records = record::decode(frame.count, frame.payload)
+        let records = record::decode(&frame)
             .map_err(|error| OpenError::Record { seq: frame.first_seq, why: error.to_string() })?;
         for (record, seq) in records.into_iter().zip(frame.first_seq..) {
             visitor(seq, record);

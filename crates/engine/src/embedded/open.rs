@@ -180,8 +180,9 @@ impl Recovered {
         }
         let mut reader = self.log.read_from(from)?;
         while let Some(frame) = reader.next_frame()? {
-            let records = record::decode(frame.count, frame.payload).map_err(|error| {
-                OpenError::Record { seq: frame.first_seq, why: error.to_string() }
+            let records = record::decode(&frame).map_err(|error| OpenError::Record {
+                seq: frame.first_seq,
+                why: error.to_string(),
             })?;
             let first_seq = frame.first_seq;
             for (record, seq) in records.iter().zip(first_seq..) {

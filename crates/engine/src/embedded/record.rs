@@ -11,6 +11,7 @@ use standings_core::{
     rule::Entry,
 };
 
+use super::{log::Frame, v1};
 use crate::types::{KeyHash, Role, StreakCount};
 
 /// The number of a board, given once.
@@ -163,12 +164,18 @@ pub(crate) fn encode(records: &[Record], out: &mut Vec<u8>) {
     }
 }
 
-/// Decodes the payload of a frame of `count` records.
-pub(crate) fn decode(count: u32, payload: &[u8]) -> Result<Vec<Record>, postcard::Error> {
-    let mut records = Vec::with_capacity(count as usize);
-    let mut rest = payload;
-    for _ in 0..count {
-        let (record, tail) = postcard::take_from_bytes(rest)?;
+/// Records for which room is made before any was read: what a frame says of their number is not to be believed.
+const ROOM: usize = 4096;
+
+/// Decodes the records of a frame.
+pub(crate) fn decode(frame: &Frame<'_>) -> Result<Vec<Record>, postcard::Error> {
+    let mut records = Vec::with_capacity(ROOM.min(frame.count as usize));
+    let mut rest = frame.payload;
+    for _ in 0..frame.count {
+        let (record, tail) = match frame.version {
+            v1::VERSION => v1::take_record(rest)?,
+            _ => postcard::take_from_bytes(rest)?,
+        };
         records.push(record);
         rest = tail;
     }

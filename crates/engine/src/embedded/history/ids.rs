@@ -47,6 +47,11 @@ impl Ids {
         self.buckets.read().iter().map(|(number, ids)| (*number, ids.clone())).collect()
     }
 
+    /// The keyspace of an id that was accepted at an instant, made if there is none.
+    pub(super) fn of(&self, db: &Database, accepted_at: Millis) -> Result<Keyspace> {
+        self.ending(db, self.end(accepted_at))
+    }
+
     /// The keyspace of the span of time that ends so, made if there is none.
     pub(super) fn ending(&self, db: &Database, end: i64) -> Result<Keyspace> {
         if let Some(ids) = self.buckets.read().get(&end) {
@@ -80,7 +85,7 @@ impl History {
 
     pub(super) fn insert_id(&self, batch: &mut OwnedWriteBatch, event: &Event) -> Result<()> {
         if let Some(id) = &event.event_id {
-            let ids = self.ids.ending(&self.db, self.ids.end(event.entry.updated_at))?;
+            let ids = self.ids.of(&self.db, event.entry.updated_at)?;
             let stored = postcard::to_stdvec(&StoredId::of(event))?;
             batch.insert(&ids, id_key(event.board, id), stored);
         }

@@ -27,6 +27,7 @@ mod ids;
 mod names;
 mod player_events;
 mod tail;
+mod upgrade;
 
 use std::{
     path::{Path, PathBuf},
@@ -198,7 +199,7 @@ impl History {
             None => 0,
         };
         let any_profiles = AtomicBool::new(!players.is_empty()?);
-        Ok(Self {
+        let history = Self {
             db,
             meta,
             events,
@@ -220,7 +221,9 @@ impl History {
             profiles: quick_cache::sync::Cache::new(CACHED_PROFILES),
             any_profiles,
             profile_epoch: AtomicU64::new(0),
-        })
+        };
+        history.upgrade()?;
+        Ok(history)
     }
 
     /// The number of the first record that is not yet in the store.

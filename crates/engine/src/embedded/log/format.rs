@@ -7,6 +7,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// The version that this build writes, and the newest that it reads.
 pub(super) const VERSION: u16 = 2;
+/// The oldest that it reads: the segments are the same, the records are not.
+pub(super) const OLDEST: u16 = 1;
 pub(super) const SEGMENT_HEADER: usize = 32;
 pub(super) const FRAME_HEADER: usize = 28;
 
@@ -63,6 +65,8 @@ pub struct Frame<'a> {
     pub durable_seq: u64,
     /// The records, as they were given to `append`.
     pub payload: &'a [u8],
+    /// The format of the records, which is that of the segment.
+    pub version: u16,
 }
 
 impl<'a> Frame<'a> {
@@ -117,6 +121,7 @@ impl<'a> Frame<'a> {
             count: u32_at(bytes, 24),
             durable_seq: u64_at(bytes, 16),
             payload: &bytes[FRAME_HEADER..],
+            version: VERSION,
         }
     }
 }
@@ -231,7 +236,8 @@ mod tests {
             hex(&header.encode()),
             "5354414e444c4f4702000000040302018603000000000000000000001da66752"
         );
-        let frame = Frame { first_seq: 902, count: 3, durable_seq: 900, payload: b"hello" };
+        let frame =
+            Frame { first_seq: 902, count: 3, durable_seq: 900, payload: b"hello", version: 2 };
         let mut bytes = Vec::new();
         frame.encode(header.salt, &mut bytes);
         assert_eq!(

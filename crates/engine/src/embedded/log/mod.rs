@@ -105,7 +105,7 @@ use std::sync::Arc;
 use super::disk::{Disk, DiskFile};
 pub use error::{LogError, WriteError};
 pub use format::Frame;
-use format::{SEGMENT_HEADER, SegmentHeader};
+use format::{SEGMENT_HEADER, SegmentHeader, VERSION};
 use open::{Last, Survey, create_segment, segment_path};
 pub use reader::LogReader;
 
@@ -215,6 +215,9 @@ impl Log {
         let survey = Survey::new(disk.as_ref(), &options)?;
         let repaired = survey.repair();
         let (first_seq, next_seq) = (survey.first_seq, survey.next_seq);
+        // Records of this version do not go into a segment of an older one.
+        let must_roll =
+            matches!(&survey.last, Last::Found { header, .. } if header.version != VERSION);
         let active = match survey.last {
             Last::Missing { .. } => Active::create(disk.as_ref(), next_seq)
                 .map_err(LogError::io(&segment_path(next_seq), "create it"))?,
@@ -236,7 +239,7 @@ impl Log {
             active,
             next_seq,
             durable_seq: next_seq,
-            must_roll: false,
+            must_roll,
             poisoned: false,
             buffer,
         };
@@ -277,8 +280,8 @@ impl Log {
             let (bytes, limit) = (payload.len(), MAX_PAYLOAD_BYTES);
             return Err(WriteError::TooLarge { bytes, limit });
         }
-        let frame =
-            Frame { first_seq: self.next_seq, count, durable_seq: self.durable_seq, payload };
+        let (first_seq, durable_seq) = (self.next_seq, self.durable_seq);
+        let frame = Frame { first_seq, count, durable_seq, payload, version: VERSION };
         let full = self.active.end + frame.bytes() as u64 > self.options.segment_bytes;
         if full || self.must_roll {
             self.roll()?;

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::error::LogError;
-use super::format::{self, SEGMENT_HEADER, SegmentHeader, VERSION, Valid};
+use super::format::{self, OLDEST, SEGMENT_HEADER, SegmentHeader, VERSION, Valid};
 use super::{DIR, LogOptions, Repair, Segment};
 use crate::embedded::disk::{Disk, DiskFile};
 
@@ -79,7 +79,10 @@ impl Survey {
             }
         }
         self.next_seq = valid.next_seq;
-        if is_last {
+        if is_last && header.version != VERSION && valid.next_seq == first_seq {
+            // Nothing of an older version is lost with an empty segment, and one of this version takes its name.
+            self.last = Last::Missing { half_made: None };
+        } else if is_last {
             self.last = Last::Found { header, bytes, valid };
         } else {
             let bytes = valid.end as u64;
@@ -116,7 +119,7 @@ pub(super) fn read_header(
     bytes: &[u8],
 ) -> Result<Option<SegmentHeader>, LogError> {
     let Some(header) = SegmentHeader::decode(bytes) else { return Ok(None) };
-    if header.version != VERSION {
+    if !(OLDEST..=VERSION).contains(&header.version) {
         return Err(LogError::NewerVersion { file: file.into(), version: header.version });
     }
     if header.first_seq != first_seq {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Segment;
 use super::error::LogError;
-use super::format::{self, Frame, SEGMENT_HEADER};
+use super::format::{self, Frame, SEGMENT_HEADER, SegmentHeader};
 use super::open::{read_header, segment_path};
 use crate::embedded::disk::Disk;
 
@@ -22,6 +22,7 @@ struct Current {
     file: String,
     bytes: Vec<u8>,
     salt: u32,
+    version: u16,
     offset: usize,
     next_seq: u64,
     end_seq: u64,
@@ -63,8 +64,9 @@ impl Current {
             return Err(LogError::Damaged { file, offset: 0, reason });
         };
         let (next_seq, end_seq) = (segment.first_seq, segment.next_seq);
-        let (salt, offset) = (header.salt, SEGMENT_HEADER);
-        Ok(Self { file, bytes, salt, offset, next_seq, end_seq })
+        let SegmentHeader { salt, version, .. } = header;
+        let offset = SEGMENT_HEADER;
+        Ok(Self { file, bytes, salt, version, offset, next_seq, end_seq })
     }
 
     /// Checks the next frame and passes it; returns where it begins and the record after it.
@@ -87,6 +89,6 @@ impl Current {
 
     /// The frame that `step` checked.
     fn frame(&self, offset: usize) -> Frame<'_> {
-        Frame::trusted(&self.bytes[offset..self.offset])
+        Frame { version: self.version, ..Frame::trusted(&self.bytes[offset..self.offset]) }
     }
 }

@@ -270,7 +270,8 @@ fn a_payload_that_imitates_a_frame_is_not_taken_for_one() {
     let mut log = open(&disk).log;
     write(&mut log, &[(1, b"durable")]);
     let mut forged = b"name: ".to_vec();
-    Frame { first_seq: 1000, count: 1, durable_seq: 1000, payload: b"!" }.encode(0, &mut forged);
+    Frame { first_seq: 1000, count: 1, durable_seq: 1000, payload: b"!", version: 2 }
+        .encode(0, &mut forged);
     forged.extend_from_slice(&[b'.'; 60]);
     log.append(1, &forged).unwrap();
     let survived = (FRAME_HEADER + forged.len() - 30) as u64;
