@@ -12,10 +12,13 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::process::{ADMIN, Server};
+use crate::{
+    faults::{times, tried},
+    process::{ADMIN, Server},
+};
 
 /// Crashes in `make test`; `STANDINGS_KILL_ROUNDS` says how many otherwise.
-const ROUNDS: u32 = 5;
+const ROUNDS: usize = 5;
 const CLIENTS: u64 = 6;
 /// Few, so that clients meet.
 const PLAYERS: u64 = 3;
@@ -58,9 +61,9 @@ struct Record {
 
 impl Record {
     /// One client: submits, repeats and reads until the server goes away or it is told to stop.
-    fn play(&self, client: u64, round: u32, address: &str, stop: &AtomicBool) {
+    fn play(&self, client: u64, round: usize, address: &str, stop: &AtomicBool) {
         let agent = agent();
-        let mut turn = client * 31 + u64::from(round);
+        let mut turn = client * 31 + round as u64;
         while !stop.load(Ordering::Relaxed) {
             turn = turn
                 .wrapping_mul(6_364_136_223_846_793_005)
@@ -190,8 +193,7 @@ fn read(agent: &ureq::Agent, address: &str, player: u64) -> Option<u64> {
 
 #[test]
 fn every_score_is_one_number_changed_once_by_each_event_whatever_crashes() {
-    let rounds = std::env::var("STANDINGS_KILL_ROUNDS");
-    let rounds = rounds.map_or(ROUNDS, |rounds| rounds.parse().unwrap());
+    let rounds = times("STANDINGS_KILL_ROUNDS", ROUNDS);
     let mut server = Server::start();
     let record = Record::default();
     for round in 0..rounds {
@@ -201,7 +203,7 @@ fn every_score_is_one_number_changed_once_by_each_event_whatever_crashes() {
                 let (address, record, stop) = (server.address.clone(), &record, &stop);
                 scope.spawn(move || record.play(client, round, &address, stop));
             }
-            std::thread::sleep(Duration::from_millis(50 + u64::from(round * 61 % 250)));
+            std::thread::sleep(Duration::from_millis(50 + round as u64 * 61 % 250));
             server.kill_and_restart();
             stop.store(true, Ordering::Relaxed);
         });
@@ -217,5 +219,7 @@ fn every_score_is_one_number_changed_once_by_each_event_whatever_crashes() {
         .collect();
     let (events, reads) = record.check(&last);
     assert!(events > 50 && reads > 5, "{events} events and {reads} reads are too few to tell");
-    println!("{rounds} crashes, {events} events, {reads} reads: one number each, each event once");
+    tried(&format!(
+        "{rounds} kills, {events} events and {reads} reads recorded: one number each, each event once"
+    ));
 }

@@ -4,6 +4,7 @@ mod boards;
 mod documents;
 mod errors;
 mod examples;
+mod faults;
 mod files;
 mod kill;
 mod linear;

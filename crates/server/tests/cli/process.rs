@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     thread,
 };
 
@@ -94,6 +94,29 @@ impl Server {
         Self { child, address, dir }
     }
 
+    /// On the files in `data` of a directory, after a piece of shell that sets limits.
+    pub(crate) fn start_after(dir: TempDir, setup: &str, args: &[&str]) -> Self {
+        let (child, address) = serve_by(after(setup), &dir.path().join("data"), args);
+        Self { child, address, dir }
+    }
+
+    /// The process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills it as a crash does, and starts another on its files after a piece of shell that sets limits.
+    pub(crate) fn restart_after(&mut self, setup: &str, args: &[&str]) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        (self.child, self.address) = serve_by(after(setup), &self.dir.path().join("data"), args);
+    }
+
+    /// Whether it has ended by itself, and how.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().unwrap()
+    }
+
     /// A file or directory of the test.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
@@ -171,9 +194,20 @@ impl Stopped {
     }
 }
 
+/// The binary, run by a shell once that has done something else.
+fn after(setup: &str) -> Command {
+    let mut shell = program(Path::new("sh"));
+    shell.args(["-c", &format!("{setup}\nexec \"$@\""), "sh", env!("CARGO_BIN_EXE_standings")]);
+    shell
+}
+
 /// Starts a server and waits until it is ready.
 fn serve(data: &Path, args: &[&str]) -> (Child, String) {
-    let mut child = command()
+    serve_by(command(), data, args)
+}
+
+fn serve_by(mut command: Command, data: &Path, args: &[&str]) -> (Child, String) {
+    let mut child = command
         .args(["serve", "--listen", "127.0.0.1:0", "--admin-key", ADMIN, "--log-level", "warn"])
         .arg("--data")
         .arg(data)

@@ -215,6 +215,7 @@ fn survivals(seed: u64) -> impl Iterator<Item = Survive> {
 
 #[test]
 fn after_a_crash_at_any_operation_the_log_is_a_prefix_with_all_that_was_acknowledged() {
+    let mut crashes = 0;
     for groups in [1, 3] {
         let steps = workload(groups);
         let operations = run(&steps, u64::MAX, Failure::Crash).disk.operations();
@@ -226,9 +227,11 @@ fn after_a_crash_at_any_operation_the_log_is_a_prefix_with_all_that_was_acknowle
                 for step in [Step::Append { count: 2, bytes: 90 }, Step::Sync, Step::Restart] {
                     assert!(model.step(step));
                 }
+                crashes += 1;
             }
         }
     }
+    println!("\ntried: {crashes} crashes of the log alone, at each operation of its disk");
 }
 
 #[test]
@@ -252,6 +255,7 @@ fn a_crash_while_recovering_from_a_crash_loses_nothing_either() {
 fn after_a_failure_at_any_operation_only_what_may_have_counted_is_in_doubt() {
     let kinds = [ErrorKind::StorageFull, ErrorKind::Other];
     let failures = kinds.into_iter().flat_map(|kind| [Failure::Error(kind), Failure::Stuck(kind)]);
+    let mut failed = 0;
     for failure in failures.chain([Failure::Full]) {
         for groups in [1, 3] {
             let steps = workload(groups);
@@ -266,10 +270,14 @@ fn after_a_failure_at_any_operation_only_what_may_have_counted_is_in_doubt() {
                         assert!(model.step(Step::Sync));
                     }
                     model.power_cut(survive);
+                    failed += 1;
                 }
             }
         }
     }
+    println!(
+        "\ntried: {failed} failures of the log's disk, full, failing once or for good, at each operation"
+    );
 }
 
 fn survive() -> impl Strategy<Value = Survive> {

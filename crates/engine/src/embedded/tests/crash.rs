@@ -6,7 +6,7 @@ use standings_core::{Millis, limits::EVENT_ID_WINDOW, rule::Rejection};
 use tempfile::TempDir;
 
 use super::{
-    kit::{board, definition, directory, event, standing, submit},
+    kit::{board, definition, directory, event, standing, submit, times, tried},
     script::{Keep, Step, Write, everything, script, settled},
 };
 use crate::{
@@ -172,6 +172,7 @@ async fn repeat_events(engine: &dyn Engine, steps: &[Step], now: Millis) {
 }
 
 async fn crash_everywhere(history: HistoryThen, step_by: usize) {
+    let mut cuts = 0;
     // The bests of dropped seasons are in the history alone, made durable before they are dropped: it cannot be empty then.
     let keep = if history == HistoryThen::Empty { Keep::Forever } else { Keep::One };
     let steps = script(2, keep);
@@ -184,7 +185,11 @@ async fn crash_everywhere(history: HistoryThen, step_by: usize) {
             _ => Survive::Prefix(operation),
         };
         crash_at(&steps, &shown, operation, survive, history).await;
+        cuts += 1;
     }
+    tried(&format!(
+        "{cuts} power cuts, at one of {step_by} of {operations} operations of the disk"
+    ));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -194,7 +199,7 @@ async fn a_power_cut_at_any_operation_takes_back_nothing_acknowledged() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_power_cut_that_takes_the_history_with_it_takes_back_nothing_acknowledged() {
-    crash_everywhere(HistoryThen::Empty, 3).await;
+    crash_everywhere(HistoryThen::Empty, times("STANDINGS_CRASH_EVERY", 3)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -231,6 +236,7 @@ async fn a_log_torn_at_any_byte_of_its_last_frame_keeps_what_was_acknowledged() 
         assert!(bytes < 1000, "the whole frame is never found");
     }
     assert!(bytes > 40, "a frame of two events has more than {bytes} bytes");
+    tried(&format!("the log torn at each of {bytes} bytes"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

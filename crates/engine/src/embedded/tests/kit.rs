@@ -30,6 +30,16 @@ pub(super) fn directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
+/// How often something is tried: what a variable of the environment says, else the short form.
+pub(super) fn times(variable: &str, short: usize) -> usize {
+    std::env::var(variable).map_or(short, |times| times.parse().unwrap())
+}
+
+/// Says what was tried, for the summary of `make test-faults`.
+pub(super) fn tried(what: &str) {
+    println!("\ntried: {what}");
+}
+
 pub(super) fn board(id: &str) -> BoardId {
     BoardId::new(id).unwrap()
 }

@@ -2,6 +2,7 @@
 
 mod boards;
 mod checkpoints;
+mod clock;
 mod conformance;
 mod crash;
 mod erasure;
