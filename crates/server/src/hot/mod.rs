@@ -196,8 +196,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         if closes {
             return if self.send().await { Step::End } else { Step::Gone };
         }
-        if self.out.len() > OUT_BYTES && !self.send().await {
-            return Step::Gone;
+        if self.out.len() > OUT_BYTES {
+            if !self.send().await {
+                return Step::Gone;
+            }
+            // Whoever asks for much at once has it bit by bit: the others of this thread come in between.
+            tokio::task::yield_now().await;
         }
         Step::On
     }
