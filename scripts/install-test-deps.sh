@@ -4,6 +4,7 @@
 #   scripts/install-test-deps.sh          for `make test`: a Rust toolchain and a C compiler (ring has C code)
 #   scripts/install-test-deps.sh redis    for `make bench`: redis-server as well
 #   scripts/install-test-deps.sh mariadb  for `make bench-sql`: mariadb-server
+#   scripts/install-test-deps.sh c++      for the fuzzers: a C++ compiler (libFuzzer is C++)
 #   scripts/install-test-deps.sh python   for the API fuzzer: Python with venv and pip
 #
 # Packages come from Debian and leave no service running: benchmarks and tests start their own servers on loopback.
@@ -62,6 +63,9 @@ for wanted in "$@"; do
                 install_packages mariadb-server
                 disable_service mariadb
             fi
+            ;;
+        c++)
+            if ! has c++; then install_packages g++; fi
             ;;
         python)
             if ! python3 -c 'import ensurepip, venv' 2> /dev/null; then install_packages python3 python3-venv; fi

@@ -14,6 +14,9 @@ mod clock;
 pub mod conformance;
 pub mod embedded;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod types;
 
 use std::{path::Path, sync::Arc};

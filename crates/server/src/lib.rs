@@ -10,6 +10,9 @@ mod cursor;
 mod descriptors;
 mod edge;
 mod extract;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod hot;
 mod intake;
 mod listen;

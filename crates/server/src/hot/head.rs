@@ -10,7 +10,7 @@ const HEADERS: usize = 24;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What<'a> {
+pub(crate) enum What<'a> {
     /// `GET …/scores`
     Page,
     /// `GET …/scores/{user_id}`
@@ -21,23 +21,23 @@ pub(super) enum What<'a> {
 
 /// The head of a request that is answered here.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Head<'a> {
-    pub(super) what: What<'a>,
-    pub(super) path: &'a str,
+pub(crate) struct Head<'a> {
+    pub(crate) what: What<'a>,
+    pub(crate) path: &'a str,
     /// None for the default board.
-    pub(super) board: Option<&'a str>,
-    pub(super) query: Option<&'a str>,
-    pub(super) authorization: Option<&'a [u8]>,
-    pub(super) content_type: Option<&'a [u8]>,
-    pub(super) request_id: Option<&'a [u8]>,
+    pub(crate) board: Option<&'a str>,
+    pub(crate) query: Option<&'a str>,
+    pub(crate) authorization: Option<&'a [u8]>,
+    pub(crate) content_type: Option<&'a [u8]>,
+    pub(crate) request_id: Option<&'a [u8]>,
     /// Bytes of the head and of the body after it.
-    pub(super) bytes: usize,
-    pub(super) body_bytes: usize,
+    pub(crate) bytes: usize,
+    pub(crate) body_bytes: usize,
 }
 
 impl<'a> Head<'a> {
     /// Reads a head that is complete, and of a kind that is answered here.
-    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
+    pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let mut headers = [EMPTY_HEADER; HEADERS];
         let mut request = Request::new(&mut headers);
         let Ok(Status::Complete(length)) = request.parse(bytes) else { return None };

@@ -6,7 +6,7 @@
 //! connection goes to hyper, together with what was read and not answered, and stays there. What a request means, and what
 //! it is answered, is decided by the very functions that the router's handlers call.
 
-mod head;
+pub(crate) mod head;
 mod reply;
 
 use std::{

@@ -98,7 +98,7 @@ pub(crate) async fn write_page(
     write_json(body, &reply)
 }
 
-fn page_query(board: &BoardId, params: &mut Params<'_>) -> Result<PageQuery, Problem> {
+pub(crate) fn page_query(board: &BoardId, params: &mut Params<'_>) -> Result<PageQuery, Problem> {
     let standing = standing_param(params)?;
     let limit = params.whole("limit", 1..=PAGE_ROWS)?.unwrap_or(DEFAULT_ROWS);
     let filter = Filter {
