@@ -5,7 +5,7 @@
 BENCHES := index http restart scale history soak
 EXAMPLES := tournament puzzle-game role-playing-bot commit-challenge
 
-.PHONY: help run test fuzz-api bench bench-build $(BENCHES:%=bench-%) bench-sql bench-docs examples $(EXAMPLES:%=example-%) lint lint-deps fmt
+.PHONY: help run test test-faults fuzz fuzz-api bench bench-build $(BENCHES:%=bench-%) bench-sql bench-docs examples $(EXAMPLES:%=example-%) lint lint-deps fmt
 
 # Tools that are built for this project live with its other build output, not in the home directory.
 TOOLS := target/tools
@@ -22,6 +22,13 @@ test: ## Install what the tests need, then run all of them
 	cargo test --workspace --all-targets
 	cargo test --workspace --doc
 	scripts/fuzz-api.sh 10
+
+test-faults: ## The fault suite in its long form, with a summary of what was tried; takes some 20 minutes
+	scripts/install-test-deps.sh
+	scripts/test-faults.sh
+
+fuzz: ## Fuzz the decoders and parsers, SECONDS=60 each
+	scripts/fuzz.sh $(or $(SECONDS),60)
 
 fuzz-api: ## Call every operation of the published document with generated data; CASES=1000 for long
 	scripts/fuzz-api.sh $(CASES)

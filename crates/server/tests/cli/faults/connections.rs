@@ -138,7 +138,7 @@ fn is_closed(mut stream: &TcpStream) -> bool {
 
 #[test]
 fn clients_that_never_read_hold_little_memory_and_are_ended() {
-    let count = connections(times("STANDINGS_CONNECTIONS", 1000)) / 20;
+    let count = connections(times("STANDINGS_CONNECTIONS", 1000)) / 40;
     let server = Server::start_with(&["--body-timeout", "3 seconds"]);
     let batch: Vec<_> =
         (0..1000).map(|n| json!({"user_id": format!("player-{n:04}"), "points": n})).collect();
