@@ -225,9 +225,9 @@ fn send_until_refused(server: &Server, head: &str, more: &str) -> u64 {
 /// More connections than the process may have files: the log and the history must still get theirs.
 #[test]
 fn connections_leave_files_for_the_data_whatever_their_number() {
-    let count = connections(300);
+    let count = connections(210);
     let dir = tempfile::tempdir().unwrap();
-    let server = Server::start_after(dir, "ulimit -n 400", &[]);
+    let server = Server::start_after(dir, "ulimit -n 200", &[]);
     let mut first = connect(&server);
     let streams: Vec<_> = (0..count).map(|_| connect(&server)).collect();
     // The first is served, the last of them wait; a backup needs files of every kind.
@@ -243,6 +243,6 @@ fn connections_leave_files_for_the_data_whatever_their_number() {
     drop(first);
     others(&server, 20);
     tried(&format!(
-        "{count} connections to a server that may open 400 files, and a backup meanwhile"
+        "{count} connections to a server that may open 200 files, and a backup meanwhile"
     ));
 }
