@@ -178,6 +178,11 @@ impl Server {
         Ok((players, sum))
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// What it keeps in memory.
     pub fn resident_bytes(&self) -> Option<u64> {
         meter::resident_bytes(self.process.id())

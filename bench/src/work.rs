@@ -1,5 +1,7 @@
 //! What is asked, and whether the answer is one.
 
+use std::fmt::Write as _;
+
 use anyhow::{Result, ensure};
 
 use crate::{
@@ -29,6 +31,8 @@ pub enum Work {
     Around,
     /// `POST …/scores/batch` with [`BATCH`] submissions
     Batch,
+    /// The same with an event id for each
+    BatchWithIds,
     /// `ZREVRANK` of Redis
     RedisRank,
     /// `ZREVRANGE` of Redis: nine rows from a random position on
@@ -56,7 +60,9 @@ impl Work {
                 post("/v1/scores", "application/json", &body, out);
                 format!("{{\"user_id\":\"{id}\"")
             }
-            Self::Batch => batch(random, players, out),
+            Self::Batch | Self::BatchWithIds => {
+                batch(random, players, self == Self::BatchWithIds, out)
+            }
             Self::RedisRank => {
                 wire::redis_command(&["ZREVRANK", "board", id.as_ref()], out);
                 ":".to_owned()
@@ -86,7 +92,8 @@ impl Work {
             Self::Top => text.contains(wanted) && text.matches("\"user_id\"").count() == 10,
             _ => text.starts_with(wanted),
         };
-        let whole = self != Self::Batch || text.ends_with("\"rejected\":0}");
+        let single = !matches!(self, Self::Batch | Self::BatchWithIds);
+        let whole = single || text.ends_with("\"rejected\":0}");
         let of_redis = matches!(self, Self::RedisRank | Self::RedisWindow);
         let ranked = of_redis || text.get(..1000).unwrap_or(&text).contains("\"rank\":");
         ensure!(named && whole && ranked, "{self:?} was answered without {wanted}: {text}");
@@ -94,14 +101,19 @@ impl Work {
     }
 }
 
-fn batch(random: &mut Random, players: u64, out: &mut Vec<u8>) -> String {
+fn batch(random: &mut Random, players: u64, with_ids: bool, out: &mut Vec<u8>) -> String {
     let first = Ids::Numbered.id(random.below(players));
     let mut body = String::with_capacity(64_000);
     for number in 0..BATCH {
         let id = if number == 0 { first } else { Ids::Numbered.id(random.below(players)) };
         body.push_str("{\"user_id\":\"");
         body.push_str(id.as_ref());
-        body.push_str("\",\"points\":3}\n");
+        body.push_str("\",\"points\":3");
+        if with_ids {
+            // A string takes all that is written to it.
+            let _ = write!(body, ",\"event_id\":\"{:016x}{number:08x}\"", random.bits());
+        }
+        body.push_str("}\n");
     }
     post("/v1/boards/main/scores/batch", "application/x-ndjson", &body, out);
     format!("{{\"results\":[{{\"user_id\":\"{first}\"")

@@ -7,11 +7,12 @@
 use std::{path::PathBuf, time::Duration};
 
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::{
     board::Ids,
-    client::{Load, closed, open},
+    client::{Done, Load, closed, open},
+    meter::{float, processor_time},
     options::{Common, server_binary},
     progress,
     redis::{Asked, Redis, State},
@@ -39,6 +40,20 @@ pub struct Arguments {
     /// Leave Redis out.
     #[arg(long)]
     no_redis: bool,
+    /// Measure only writes, leave Redis out, and print what they cost; no report is written.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Writes>,
+}
+
+/// A way to write scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Writes {
+    /// One score a request.
+    Singles,
+    /// A thousand scores a request.
+    Batches,
+    /// The same with an event id for each score.
+    BatchesWithIds,
 }
 
 /// Measures, and writes the report.
@@ -51,6 +66,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 async fn measure(arguments: &Arguments) -> Result<()> {
     let binary = server_binary(arguments.server.as_ref())?;
     let scratch = arguments.common.scratch()?;
+    if !arguments.only.is_empty() {
+        return writes(arguments, Server::start(&binary, scratch).await?).await;
+    }
     let mut report = Report::new("http", arguments.common.players, scratch.path())?.beside_redis();
     report = report.under(format!(
         "{} connections, generator and servers on the same machine",
@@ -70,6 +88,44 @@ async fn measure(arguments: &Arguments) -> Result<()> {
     server.settle();
     reads_under_writes(&mut report, &on, time * 2).await?;
     report.write(&arguments.common.results)
+}
+
+/// Writes alone, and the processor's time that the server takes for each score. That is the figure to compare two
+/// programs by: it says the same on a machine that does other things as well.
+async fn writes(arguments: &Arguments, server: Server) -> Result<()> {
+    let (players, connections) = (arguments.common.players, arguments.connections);
+    server.load(Ids::Numbered, players).await?;
+    for kind in &arguments.only {
+        let (name, work, connections, scores) = match kind {
+            Writes::Singles => ("POST …/scores", Work::Submit, connections, 1),
+            Writes::Batches => ("batches of 1,000", Work::Batch, connections.min(8), BATCH),
+            Writes::BatchesWithIds => {
+                let name = "batches of 1,000 with event ids";
+                (name, Work::BatchWithIds, connections.min(8), BATCH)
+            }
+        };
+        progress::step(name);
+        let load = Load { address: server.address, work, players, connections };
+        let before = processor_time(server.id());
+        let done = closed(load, Duration::from_secs(arguments.seconds)).await?;
+        // What the server does later for these scores is theirs as well.
+        server.settle();
+        let used = processor_time(server.id())
+            .zip(before)
+            .map(|(after, before)| after.saturating_sub(before));
+        println!("{name}: {}", cost(&done, scores, used));
+    }
+    Ok(())
+}
+
+fn cost(done: &Done, scores: u64, used: Option<Duration>) -> String {
+    let written = float(done.latency.total() * scores);
+    let used = used.map_or_else(
+        || "unknown time".to_owned(),
+        |used| format!("{:.2} µs", used.as_secs_f64() * 1e6 / written),
+    );
+    let rate = number(done.rate() * float(scores));
+    format!("{rate} scores/s, {used} of the processor a score; {}", done.latency.text())
 }
 
 /// Requests a second of Redis, in one of its states.
@@ -154,8 +210,7 @@ async fn throughput(
     let batches = on(Work::Batch);
     let batches = Load { connections: batches.connections.min(8), ..batches };
     let done = closed(batches, time).await?;
-    #[expect(clippy::cast_precision_loss, reason = "a thousand")]
-    let rate = done.rate() * BATCH as f64;
+    let rate = done.rate() * float(BATCH);
     let row = Row::new("updates in batches of 1,000, durable", "/s", rate).of("batches");
     report.push(row.at_least(250_000.0).note(format!("closed loop: {}", done.latency.text())));
     Ok(())
