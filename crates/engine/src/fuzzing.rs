@@ -109,12 +109,12 @@ mod tests {
         let frozen = Record::SeasonFrozen {
             board: 1,
             season: 1,
-            file: crate::embedded::record::FrozenFile {
+            file: Box::new(crate::embedded::record::FrozenFile {
                 name: "1-1-9-0.standing".into(),
                 players: 3,
                 total: -12,
                 ..Default::default()
-            },
+            }),
         };
         let mut payload = Vec::new();
         record::encode(&[removed, friends, put, frozen], &mut payload);

@@ -222,7 +222,7 @@ impl Catalog {
             Record::SeasonFrozen { board, season, file } => {
                 self.note_erasures(file.erasures);
                 self.on_season(*board, *season, |season| {
-                    season.rows = Rows::Frozen(Arc::new(file.clone()));
+                    season.rows = Rows::Frozen(Arc::new(FrozenFile::clone(file)));
                 });
             }
             Record::SeasonDropped { board, season } => {
@@ -437,7 +437,7 @@ impl Catalog {
                     records.push(Record::SeasonClosed { board, season: no, goal });
                 }
                 if let Rows::Frozen(file) = &season.rows {
-                    let file = FrozenFile::clone(file);
+                    let file = Box::new(FrozenFile::clone(file));
                     records.push(Record::SeasonFrozen { board, season: no, file });
                 }
                 if season.expired {

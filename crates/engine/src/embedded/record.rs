@@ -23,7 +23,7 @@ pub(crate) type SnapshotNo = u32;
 /// The number of an erasure, given once.
 pub(crate) type ErasureNo = u64;
 
-/// One fact.
+/// One fact. What is large and rare is boxed: most are events, and all take as much memory as the largest kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Record {
     /// A submission was accepted.
@@ -50,7 +50,7 @@ pub(crate) enum Record {
     /// A season takes no more submissions; its ranks and its goal are final.
     SeasonClosed { board: BoardNo, season: SeasonNo, goal: Option<Score> },
     /// A closed season is in this file from now on.
-    SeasonFrozen { board: BoardNo, season: SeasonNo, file: FrozenFile },
+    SeasonFrozen { board: BoardNo, season: SeasonNo, file: Box<FrozenFile> },
     /// A season is gone.
     SeasonDropped { board: BoardNo, season: SeasonNo },
     /// A player's profile is this from now on. A name that comes with a score is one, in the same frame as its event.
@@ -68,9 +68,9 @@ pub(crate) enum Record {
     /// A board is frozen as it is between the records before and after this one.
     SnapshotTaken(Taken),
     /// A snapshot that was taken is in this file from now on.
-    SnapshotFrozen { board: BoardNo, snapshot: SnapshotNo, file: FrozenFile },
+    SnapshotFrozen { board: BoardNo, snapshot: SnapshotNo, file: Box<FrozenFile> },
     /// A snapshot came from elsewhere, in place of what there was of its date.
-    SnapshotImported { taken: Taken, file: FrozenFile },
+    SnapshotImported { taken: Box<Taken>, file: Box<FrozenFile> },
     /// A snapshot is gone.
     SnapshotDropped { board: BoardNo, date: LocalDate },
     /// A player is erased: entries of open seasons are gone, and everything older shows no more.
@@ -78,6 +78,9 @@ pub(crate) enum Record {
     /// Nothing of the players erased before this number is left anywhere.
     ErasuresPurged { before: ErasureNo },
 }
+
+/// Hundreds of thousands wait for the history.
+const _: () = assert!(size_of::<Record>() <= 112, "box what is large and rare");
 
 /// What a snapshot is of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -163,7 +163,7 @@ impl Snapshot {
     pub(crate) fn to_record(&self) -> Option<Record> {
         let file = FrozenFile::clone(self.file()?);
         let taken = Taken { dates: vec![(self.date, self.at)], ..Taken::clone(&self.of) };
-        Some(Record::SnapshotImported { taken, file })
+        Some(Record::SnapshotImported { taken: Box::new(taken), file: Box::new(file) })
     }
 }
 

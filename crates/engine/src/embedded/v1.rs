@@ -67,7 +67,7 @@ pub(crate) fn take_record(bytes: &[u8]) -> postcard::Result<(Record, &[u8])> {
         return postcard::take_from_bytes(bytes);
     }
     let (SeasonFrozen { board, season, file, .. }, rest) = postcard::take_from_bytes(bytes)?;
-    Ok((Record::SeasonFrozen { board, season, file: file.into() }, rest))
+    Ok((Record::SeasonFrozen { board, season, file: Box::new(file.into()) }, rest))
 }
 
 /// Where a standing lies in a checkpoint.

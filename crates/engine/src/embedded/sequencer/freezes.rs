@@ -76,7 +76,7 @@ impl Sequencer {
             self.shared.discard(&file);
             return Ok(());
         }
-        self.commit(vec![Record::SnapshotFrozen { board, snapshot, file }])?;
+        self.commit(vec![Record::SnapshotFrozen { board, snapshot, file: Box::new(file) }])?;
         self.schedule(board);
         self.discard(&old);
         Ok(())
@@ -108,7 +108,7 @@ impl Sequencer {
             let at = self.shared.clock.now();
             records.push(Record::EntryRemoved { board, season, player, at });
         }
-        records.push(Record::SeasonFrozen { board, season, file });
+        records.push(Record::SeasonFrozen { board, season, file: Box::new(file) });
         self.commit(records)?;
         self.schedule(board);
         self.discard(&Vec::from_iter(old));
@@ -144,7 +144,7 @@ impl Sequencer {
         let (board, snapshot, date) = (taken.board, taken.snapshot, taken.dates[0].0);
         let mut records = vec![Record::SnapshotTaken(taken)];
         if empty {
-            let file = FrozenFile::default();
+            let file = Box::default();
             records.push(Record::SnapshotFrozen { board, snapshot, file });
         }
         self.commit(records)?;

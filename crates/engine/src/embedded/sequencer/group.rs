@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use rapidhash::RapidHashMap;
+use rapidhash::{HashMapExt as _, RapidHashMap};
 use standings_core::{
     Board, BoardId, EventId, Millis, Name, PlayerId, Profile, SeasonId,
     limits::MAX_AHEAD,
@@ -125,10 +125,10 @@ impl Draft {
         &self,
         board: BoardNo,
         id: Option<&EventId>,
-        before: Option<StoredId>,
+        before: Option<Box<StoredId>>,
     ) -> Option<StoredId> {
         let in_group = self.ids.get(&(board, id?.clone())).cloned();
-        in_group.or(before)
+        in_group.or_else(|| before.map(|stored| *stored))
     }
 
     fn accept(
@@ -170,12 +170,13 @@ impl Draft {
 impl Sequencer {
     /// Decides every submission of the group in order, each against what the ones before it have led to.
     pub(super) fn decide(&self, commands: Vec<Command>, now: Millis) -> Draft {
+        let scores = commands.iter().map(Command::weight).sum();
         let mut draft = Draft {
             records: Vec::new(),
-            events: Vec::new(),
+            events: Vec::with_capacity(scores),
             targets: Vec::new(),
             answers: Vec::new(),
-            entries: RapidHashMap::default(),
+            entries: RapidHashMap::with_capacity(scores),
             ids: RapidHashMap::default(),
             profiles: RapidHashMap::default(),
             freezing: self.freezing > 0,
@@ -234,6 +235,7 @@ impl Sequencer {
             .map(|submission| self.look_up(board.no, since, submission, now))
             .collect::<Result<Vec<_>>>()?;
         let mut outcomes = Vec::with_capacity(submissions.len());
+        draft.records.reserve(submissions.len());
         let mut rest = submissions.into_iter();
         for (number, known) in known.into_iter().enumerate() {
             if number % WARM == 0 {
@@ -276,7 +278,7 @@ impl Sequencer {
             Some(_) => self.known_profile(&submission.player)?,
             None => None,
         };
-        Ok(Known { recorded, profile })
+        Ok(Known { recorded: recorded.map(Box::new), profile })
     }
 
     fn decide_rows(
@@ -335,9 +337,9 @@ fn warm<'a>(board: &BoardState, players: impl Iterator<Item = &'a PlayerId>, now
     }
 }
 
-/// What the history knows of a submission.
+/// What the history knows of a submission. There is one of each of a group, and nearly all are empty: it is small.
 struct Known {
-    recorded: Option<StoredId>,
+    recorded: Option<Box<StoredId>>,
     profile: Option<Arc<Profile>>,
 }
 

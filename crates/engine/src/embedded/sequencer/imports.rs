@@ -122,7 +122,7 @@ impl Sequencer {
         self.commit(vec![
             opened(board, no, &span),
             Record::SeasonClosed { board, season: no, goal },
-            Record::SeasonFrozen { board, season: no, file },
+            Record::SeasonFrozen { board, season: no, file: Box::new(file) },
         ])?;
         self.schedule(board);
         Ok(())
@@ -143,6 +143,7 @@ impl Sequencer {
             (taken(board, season, season_id, date, at), old)
         };
         let board = taken.board;
+        let (taken, file) = (Box::new(taken), Box::new(file));
         self.commit(vec![Record::SnapshotImported { taken, file }])?;
         self.schedule(board);
         self.discard(&old);

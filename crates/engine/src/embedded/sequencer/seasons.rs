@@ -107,7 +107,7 @@ fn due(board: &BoardState, now: Millis, records: &mut Vec<Record>) {
         });
         if empty {
             // Nothing to write: it is frozen at once.
-            let file = FrozenFile::default();
+            let file = Box::default();
             records.push(Record::SeasonFrozen { board: board.no, season, file });
         }
     }
@@ -153,7 +153,7 @@ fn snapshots_due(
         let taken = Taken { board, snapshot, season, season_id, dates, goal, official };
         records.push(Record::SnapshotTaken(taken));
         if empty {
-            let file = FrozenFile::default();
+            let file = Box::default();
             records.push(Record::SnapshotFrozen { board, snapshot, file });
         }
     };
