@@ -84,9 +84,12 @@ impl Engine for Embedded {
             // Asked for before the look, so that room made in between is not missed.
             let room = self.shared.history.room.notified();
             let Shared { queue, history, options, .. } = &*self.shared;
-            if history.lag() <= options.lag_records / 5 && queue.waiting() <= QUEUE_SUBMISSIONS / 2
-            {
+            let behind = history.lag() > options.lag_records / 5;
+            if !behind && queue.waiting() <= QUEUE_SUBMISSIONS / 2 {
                 break;
+            }
+            if behind {
+                history.hurry();
             }
             self.ready().await?;
             let _ = tokio::time::timeout(Duration::from_millis(100), room).await;

@@ -218,8 +218,11 @@ impl Embedded {
 
     fn refuse_if_overloaded(&self, submissions: usize) -> Result<()> {
         let Shared { queue, history, options, .. } = &*self.shared;
-        if queue.waiting() + submissions > QUEUE_SUBMISSIONS || history.lag() > options.lag_records
-        {
+        let behind = history.lag() > options.lag_records;
+        if behind {
+            history.hurry();
+        }
+        if behind || queue.waiting() + submissions > QUEUE_SUBMISSIONS {
             return Err(EngineError::Overloaded { retry_after: Duration::from_secs(1) });
         }
         Ok(())

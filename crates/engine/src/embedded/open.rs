@@ -195,7 +195,7 @@ impl Recovered {
             }
             // Positions are ends of groups, and a group is a frame.
             if first_seq >= applied {
-                self.history.push(Group { first_seq, records });
+                self.history.push(Group::new(first_seq, records));
             }
         }
         self.history.release(self.log.next_seq());

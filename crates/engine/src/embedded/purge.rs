@@ -119,6 +119,7 @@ fn catch_up(shared: &Arc<Shared>) -> Result<(), Left> {
         if shared.stopping() || started.elapsed() > PATIENCE {
             return Err(out_of_order("the history is behind").into());
         }
+        shared.history.hurry();
         std::thread::sleep(Duration::from_millis(10));
     }
     Ok(())

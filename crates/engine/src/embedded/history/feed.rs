@@ -1,33 +1,38 @@
 //! The thread that feeds the history.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
 use fjall::{OwnedWriteBatch, PersistMode};
-use parking_lot::MutexGuard;
 use standings_core::{PlayerId, Profile};
 
 use super::{
     Group, History, HistoryError, Result, StoredEvent, event_key, friends::StoredFriends,
-    names::name_key,
+    names::name_key, rows::Rows,
 };
 use crate::embedded::record::Record;
 
-/// Records in one batch: enough that the cost of a batch does not count, few enough to be small in memory.
-const BATCH_RECORDS: usize = 16_384;
-/// How long to gather after the first record came: feeding a few at a time costs more than all the rest of a submission.
-/// Reads look into what waits, so nobody sees the difference.
-const GATHER: Duration = Duration::from_millis(10);
+/// Records in one batch: enough for a table of their own, few enough to be small in memory and quick to replay.
+const BATCH_RECORDS: usize = 262_144;
+/// How long to gather after the first record came: a few at a time cost more than all the rest of a submission. Reads look
+/// into what waits, so nobody sees the difference; whoever needs the records in the store says so (see
+/// [`History::hurry`]).
+const GATHER: Duration =
+    if cfg!(test) { Duration::from_millis(10) } else { Duration::from_secs(10) };
+/// Groups that are forgotten at once after they were applied: some thousand records.
+const FORGOTTEN_GROUPS: usize = 2;
 /// How often what was applied is made to survive a power cut. Until then the log keeps its segments.
 const PERSIST_EVERY: Duration = Duration::from_secs(1);
 /// How long to wait after the store refused a batch.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// Space that there must be before the store is given more: a batch, and the tables that it may cause to be written. A
-/// write that fails for want of space would leave the store out of order until a restart, which nothing else here is.
+/// Space that there must be before the store is given more, for the tables that it may cause to be written, and for each
+/// record of a batch. A write that fails for want of space would leave the store out of order until a restart, which
+/// nothing else here is.
 const RESERVE_BYTES: u64 = 64 << 20;
+const RECORD_BYTES: u64 = 256;
 
 impl History {
     /// Feeds the store until it is told to end and nothing is left. A store that fails is tried again: the records stay in
@@ -49,7 +54,10 @@ impl History {
                     continue;
                 }
                 dirty = true;
-                self.tail.lock().applied(groups.len());
+                // Not all at once: whoever writes waits for the lock.
+                for few in groups.chunks(FORGOTTEN_GROUPS) {
+                    self.tail.lock().applied(few.len());
+                }
                 self.room.notify_waiters();
             }
             if dirty && (groups.is_empty() || persisted.elapsed() >= PERSIST_EVERY) {
@@ -70,9 +78,14 @@ impl History {
 
     /// Applies groups, if there is room for them; whether that worked.
     fn try_apply(&self, groups: &[Arc<Group>]) -> bool {
+        if self.has_failed() {
+            // It would take tables still, one with every attempt.
+            return false;
+        }
         let room = rustix::fs::statvfs(&self.path)
             .map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
-        if room < RESERVE_BYTES {
+        let records: usize = groups.iter().map(|group| group.weight).sum();
+        if room < RESERVE_BYTES + records as u64 * RECORD_BYTES {
             tracing::warn!(
                 room,
                 "the disk is nearly full: the history waits, and the log keeps what it lacks"
@@ -94,30 +107,35 @@ impl History {
         }
     }
 
-    /// Waits for work; while something is not yet persisted, only for a while.
+    /// Waits until there is a batch, or for long enough that a smaller one will do; while something is not yet persisted,
+    /// only for a while.
     fn wait_for_groups(&self, dirty: bool) -> (Vec<Arc<Group>>, bool) {
         let mut tail = self.tail.lock();
-        let mut gather_until = None;
+        let persist_at = dirty.then(|| Instant::now() + PERSIST_EVERY);
         loop {
-            let groups = tail.next(BATCH_RECORDS);
-            let few = groups.iter().map(|group| group.weight()).sum::<usize>() < BATCH_RECORDS;
-            if !groups.is_empty() && few && !tail.closing {
-                let until = *gather_until.get_or_insert_with(|| Instant::now() + GATHER);
-                if Instant::now() < until {
-                    // A condition would wake this thread with every group.
-                    MutexGuard::unlocked(&mut tail, || std::thread::sleep(GATHER));
-                    continue;
-                }
+            let gathered = tail.ready_since().map(|since| since + GATHER);
+            let now = Instant::now();
+            let due = tail.closing || tail.hurry || gathered.is_some_and(|until| until <= now);
+            if tail.ready() >= BATCH_RECORDS || due && tail.ready() > 0 || tail.closing {
+                tail.hurry = false;
+                return (tail.next(BATCH_RECORDS), tail.closing);
             }
-            if !groups.is_empty() || tail.closing {
-                return (groups, tail.closing);
-            }
-            if !dirty {
-                self.work.wait(&mut tail);
-            } else if self.work.wait_for(&mut tail, PERSIST_EVERY).timed_out() {
+            if persist_at.is_some_and(|at| at <= now) {
                 return (Vec::new(), false);
             }
+            // Not with every group: waking this thread costs more than the group.
+            tail.wanted = if tail.ready() == 0 { 1 } else { BATCH_RECORDS };
+            match gathered.into_iter().chain(persist_at).min() {
+                Some(until) => drop(self.work.wait_until(&mut tail, until)),
+                None => self.work.wait(&mut tail),
+            }
         }
+    }
+
+    /// Has all that waits put into the store now: someone needs it there.
+    pub(crate) fn hurry(&self) {
+        self.tail.lock().hurry = true;
+        self.work.notify_one();
     }
 
     /// Ends [`feed`](Self::feed) once everything that may go into the store is in it.
@@ -126,41 +144,47 @@ impl History {
         self.work.notify_one();
     }
 
-    /// Applies groups in one atomic batch, together with the position that they lead to.
+    /// Applies groups in an atomic batch, together with the position that they lead to.
+    ///
+    /// Events and their ids may be there before the batch, as tables. A crash in between leaves them ahead of the position:
+    /// they are applied again, under the same keys, and until then whoever reads the store prefers what waits.
     fn apply(&self, groups: &[Arc<Group>]) -> Result<()> {
-        // An erasure looks at what the store has, so all that comes before it must be there.
-        let erases = |group: &Arc<Group>| {
-            group.records.iter().any(|record| matches!(record, Record::PlayerErased { .. }))
-        };
-        if groups.len() > 1 && groups.iter().any(erases) {
-            return groups.iter().try_for_each(|group| self.apply(std::slice::from_ref(group)));
+        // An erasure looks at what the store has, so all that comes before it must be there: it is a batch of its own.
+        for together in groups.chunk_by(|a, b| !a.erases() && !b.erases()) {
+            let _changing = self.changing.lock();
+            // Out of this process at once: what is left in it would have to find room later.
+            self.batch(together)?.durability(Some(PersistMode::Buffer)).commit()?;
         }
-        let Some(last) = groups.last() else { return Ok(()) };
-        let _changing = self.changing.lock();
+        Ok(())
+    }
+
+    /// Everything that groups change, and the position that they lead to; but for what is in tables already.
+    fn batch(&self, groups: &[Arc<Group>]) -> Result<OwnedWriteBatch> {
         let mut batch = self.db.batch();
         // What earlier records of this very batch have made of profiles: the store cannot tell yet.
         let mut profiles = HashMap::new();
-        // In the order of their keys, which the store takes faster.
-        let mut events = Vec::new();
+        let mut events = Rows::default();
+        let mut ids = BTreeMap::new();
         for group in groups {
             for (record, seq) in group.records.iter().zip(group.first_seq..) {
                 if let Record::Event(event) = record {
-                    let key = event_key(&event.player, event.board, seq);
-                    events.push((key, postcard::to_stdvec(&StoredEvent::of(event))?));
-                    self.insert_id(&mut batch, event)?;
+                    let (board, seq) = (event.board.to_be_bytes(), seq.to_be_bytes());
+                    let key = [event.player.as_bytes(), &[0], &board, &seq];
+                    events.push(&key, &StoredEvent::of(event))?;
+                    self.ids.add(&mut ids, event)?;
                 } else {
                     self.apply_record(&mut batch, &mut profiles, record, seq)?;
                 }
             }
         }
-        events.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        for (key, value) in events {
-            batch.insert(&self.events, key, value);
+        events.store(&mut batch, &self.events)?;
+        for (bucket, ids) in ids {
+            ids.store(&mut batch, &self.ids.ending(&self.db, bucket)?)?;
         }
-        batch.insert(&self.meta, "position", last.end().to_be_bytes());
-        // Out of this process at once: what is left in it would have to find room later.
-        batch.durability(Some(PersistMode::Buffer)).commit()?;
-        Ok(())
+        if let Some(last) = groups.last() {
+            batch.insert(&self.meta, "position", last.end().to_be_bytes());
+        }
+        Ok(batch)
     }
 
     fn apply_record(
@@ -226,5 +250,22 @@ impl History {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+impl History {
+    /// Lets nothing into the store until it is opened anew.
+    pub(crate) fn fail(&self) {
+        self.failed.store(true, Ordering::Release);
+        // Whatever was under way is done.
+        drop(self.changing.lock());
+    }
+
+    /// Leaves of the next batch what a crash in its middle leaves: the tables, and no position.
+    pub(crate) fn break_off(&self) -> Result<()> {
+        let groups = self.tail.lock().next(BATCH_RECORDS);
+        let _changing = self.changing.lock();
+        self.batch(&groups).map(drop)
     }
 }

@@ -14,7 +14,7 @@ use fjall::{Database, Keyspace, OwnedWriteBatch};
 use parking_lot::RwLock;
 use standings_core::{EventId, Millis, PlayerId};
 
-use super::{History, HistoryError, Result, StoredEvent, StoredId, event_key, options};
+use super::{History, HistoryError, Result, StoredEvent, StoredId, event_key, options, rows::Rows};
 use crate::embedded::record::{BoardNo, Event};
 
 const PREFIX: &str = "ids-";
@@ -52,6 +52,13 @@ impl Ids {
         self.ending(db, self.end(accepted_at))
     }
 
+    /// Adds the id of an event, if it has one, to the rows of its span of time.
+    pub(super) fn add(&self, rows: &mut BTreeMap<i64, Rows>, event: &Event) -> Result<()> {
+        let Some(id) = &event.event_id else { return Ok(()) };
+        let rows = rows.entry(self.end(event.entry.updated_at)).or_default();
+        rows.push(&[&event.board.to_be_bytes(), id.as_bytes()], &StoredId::of(event))
+    }
+
     /// The keyspace of the span of time that ends so, made if there is none.
     pub(super) fn ending(&self, db: &Database, end: i64) -> Result<Keyspace> {
         if let Some(ids) = self.buckets.read().get(&end) {
@@ -81,15 +88,6 @@ impl History {
             }
         }
         Ok(None)
-    }
-
-    pub(super) fn insert_id(&self, batch: &mut OwnedWriteBatch, event: &Event) -> Result<()> {
-        if let Some(id) = &event.event_id {
-            let ids = self.ids.of(&self.db, event.entry.updated_at)?;
-            let stored = postcard::to_stdvec(&StoredId::of(event))?;
-            batch.insert(&ids, id_key(event.board, id), stored);
-        }
-        Ok(())
     }
 
     /// Forgets the id of an event that was accepted at an instant, if it is still this player's.

@@ -3,7 +3,10 @@
 //! It holds what cannot be kept in memory: every event by player, profiles and names, event ids, and the records that
 //! make the catalog. A thread of its own feeds it in large batches, long after the writes were acknowledged. Until then
 //! records wait in the [`Tail`], in memory, and every read merges the two; a receipt is thus always followed by a
-//! history that contains it. The position is written in the same atomic batch as the records, so nothing is applied twice.
+//! history that contains it. The position is written in one atomic batch with the records, or, where there are enough events
+//! or event ids for a table of their own, right after that. A crash in between leaves rows ahead of the position. They do
+//! no harm: their records are still in the log, are applied again under the same keys, and until then wait in the tail,
+//! which goes before the store wherever anything is read.
 //!
 //! | keyspace | key | value |
 //! |---|---|---|
@@ -23,9 +26,11 @@ mod bests;
 mod clearing;
 mod feed;
 mod friends;
+mod group;
 mod ids;
 mod names;
 mod player_events;
+mod rows;
 mod tail;
 mod upgrade;
 
@@ -37,7 +42,10 @@ use std::{
     },
 };
 
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use fjall::{
+    Database, Keyspace, KeyspaceCreateOptions, PersistMode, compaction::Leveled,
+    config::FilterPolicy,
+};
 use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 use standings_core::{EventId, Millis, PlayerId, Profile, Score, rule::Entry};
@@ -46,6 +54,7 @@ use super::record::{BoardNo, Event, Record, SeasonNo};
 pub(crate) use bests::StoredBest;
 use clearing::Gone;
 pub(crate) use clearing::Present;
+pub(crate) use group::Group;
 use ids::Ids;
 use tail::{Tail, Waiting};
 
@@ -88,27 +97,6 @@ pub(crate) struct History {
     any_profiles: AtomicBool,
     /// Counts changes of profiles; see [`History::profile`].
     profile_epoch: AtomicU64,
-}
-
-/// Records that were made durable together.
-pub(crate) struct Group {
-    pub(crate) first_seq: u64,
-    pub(crate) records: Vec<Record>,
-}
-
-impl Group {
-    pub(crate) fn end(&self) -> u64 {
-        self.first_seq + self.records.len() as u64
-    }
-
-    /// How much memory it holds, in records; the scores of an import count one by one.
-    fn weight(&self) -> usize {
-        let weight = |record: &Record| match record {
-            Record::Scores { rows, .. } => rows.len(),
-            _ => 1,
-        };
-        self.records.iter().map(weight).sum()
-    }
 }
 
 /// A ledger entry of one player: board, season and sequence number are in its key.
@@ -184,7 +172,7 @@ impl History {
             .open()?;
         let keyspace = |name: &str| db.keyspace(name, options);
         let meta = keyspace("meta")?;
-        let events = keyspace("events")?;
+        let events = db.keyspace("events", event_options)?;
         let ids = Ids::open(&db, event_id_window)?;
         let friends = keyspace("friends")?;
         let bests = keyspace("bests")?;
@@ -250,15 +238,12 @@ impl History {
     /// synced up to their end; see [`History::release`].
     pub(crate) fn push(&self, group: Group) {
         let group = Arc::new(group);
-        if group.records.iter().any(|record| matches!(record, Record::PlayerPut { .. })) {
+        if group.profiles {
             // Before anyone can find it.
             self.any_profiles.store(true, Ordering::SeqCst);
         }
         self.tail.lock().push(Arc::clone(&group));
-        let changes = |record: &Record| {
-            matches!(record, Record::PlayerPut { .. } | Record::PlayerErased { .. })
-        };
-        if group.records.iter().any(changes) {
+        if group.profiles {
             self.forget_profiles(&group);
         }
     }
@@ -266,8 +251,10 @@ impl History {
     /// Lets everything before this number into the store: the log has it durably. The store must never know more than the
     /// log, or a crash would leave it ahead.
     pub(crate) fn release(&self, before: u64) {
-        self.tail.lock().release(before);
-        self.work.notify_one();
+        let wanted = self.tail.lock().release(before);
+        if wanted {
+            self.work.notify_one();
+        }
     }
 
     /// A player's profile.
@@ -309,21 +296,26 @@ impl History {
 
     fn forget_profiles(&self, group: &Group) {
         self.profile_epoch.fetch_add(1, Ordering::SeqCst);
-        for record in &group.records {
+        for record in group.profile_changes() {
             if let Record::PlayerPut { player, .. } | Record::PlayerErased { player, .. } = record {
                 self.profiles.remove(player);
             }
         }
     }
 
-    /// Visits the whole ledger of events as the store has it: by player, then by board, then in order.
+    /// Visits the whole ledger of events as the store has it: by player, then by board, then in order. Those that a crash
+    /// left ahead of the position are the log's to tell.
     pub(crate) fn visit_events(
         &self,
         mut visitor: impl FnMut(PlayerId, BoardNo, u64, StoredEvent),
     ) -> Result<()> {
+        let position = self.position();
         for guard in self.events.iter() {
             let (key, value) = guard.into_inner()?;
             let (player, board, seq) = split_event_key(&key)?;
+            if seq >= position {
+                continue;
+            }
             visitor(player, board, seq, postcard::from_bytes(&value)?);
         }
         Ok(())
@@ -365,7 +357,11 @@ impl History {
     /// Copies the store as it is at one instant into another directory.
     pub(crate) fn copy_to(&self, path: &Path) -> Result<()> {
         use fjall::Readable as _;
-        let snapshot = self.db.snapshot();
+        let snapshot = {
+            // Not between a table and the batch that it belongs to.
+            let _changing = self.changing.lock();
+            self.db.snapshot()
+        };
         let copy = Self::open(path, self.ids.window)?;
         let mut pairs = vec![
             (self.events.clone(), copy.events.clone()),
@@ -395,6 +391,14 @@ impl History {
 
 fn options() -> KeyspaceCreateOptions {
     KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES)
+}
+
+/// Of events there are more than of all else together. They are only ever read in ranges, for which filters are of no use;
+/// and tables come in sizes that are worth a merge only eight at a time. A store that has the keyspace already keeps what
+/// it was made with.
+fn event_options() -> KeyspaceCreateOptions {
+    let levels = Leveled::default().with_l0_threshold(8).with_table_target_size(16 << 20);
+    options().filter_policy(FilterPolicy::disabled()).compaction_strategy(Arc::new(levels))
 }
 
 /// Ids hold no control characters, so a zero byte ends one.

@@ -40,7 +40,7 @@ impl History {
         // The tail before the store: what leaves the one meanwhile is in the other.
         let waiting = self.tail.lock().groups();
         let mut latest = HashMap::new();
-        for record in waiting.iter().flat_map(|group| &group.records) {
+        for record in waiting.iter().flat_map(|group| group.profile_changes()) {
             match record {
                 Record::PlayerPut { player, profile } => {
                     latest.insert(player, profile.name.as_ref());

@@ -8,7 +8,7 @@ use std::{
 use standings_core::PlayerId;
 
 use super::{Group, History, Result, StoredEvent, event_key, split_event_key};
-use crate::embedded::record::{BoardNo, Record};
+use crate::embedded::record::BoardNo;
 
 /// An event with its board and its number.
 pub(crate) type Numbered = (BoardNo, u64, StoredEvent);
@@ -121,12 +121,7 @@ fn waiting_events<'a>(
     player: &'a PlayerId,
     erased: Option<u64>,
 ) -> impl Iterator<Item = Numbered> + 'a {
-    let records = waiting.iter().flat_map(|group| group.records.iter().zip(group.first_seq..));
-    let records = records.filter(move |(_, seq)| erased.is_none_or(|erased| *seq > erased));
-    records.filter_map(move |(record, seq)| match record {
-        Record::Event(event) if event.player == *player => {
-            Some((event.board, seq, StoredEvent::of(event)))
-        }
-        _ => None,
-    })
+    let events = waiting.iter().flat_map(move |group| group.events_of(player));
+    let events = events.filter(move |(seq, _)| erased.is_none_or(|erased| *seq > erased));
+    events.map(|(seq, event)| (event.board, seq, StoredEvent::of(event)))
 }

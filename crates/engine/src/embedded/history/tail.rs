@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
+    time::Instant,
 };
 
 use standings_core::{EventId, PlayerId, Profile};
@@ -18,6 +19,14 @@ pub(super) struct Tail {
     position: u64,
     /// Records before this number may go into the store.
     released: u64,
+    /// How many groups those are, how many events' worth, and since when there are any.
+    ready_groups: usize,
+    ready: usize,
+    ready_since: Option<Instant>,
+    /// With so much ready the feeding thread wants to be woken.
+    pub(super) wanted: usize,
+    /// Someone needs all this in the store.
+    pub(super) hurry: bool,
     /// The latest profile of each player who has one here, with its number; `None` for who was erased.
     profiles: HashMap<PlayerId, (u64, Option<Arc<Profile>>)>,
     /// The latest lists of friends, likewise.
@@ -51,6 +60,11 @@ impl Tail {
             records: 0,
             position,
             released: position,
+            ready_groups: 0,
+            ready: 0,
+            ready_since: None,
+            wanted: 1,
+            hurry: false,
             profiles: HashMap::new(),
             friends: HashMap::new(),
             erased: HashMap::new(),
@@ -68,8 +82,8 @@ impl Tail {
     }
 
     pub(super) fn push(&mut self, group: Arc<Group>) {
-        self.records += group.weight();
-        for (record, seq) in group.records.iter().zip(group.first_seq..) {
+        self.records += group.weight;
+        for (record, seq) in group.notable() {
             match record {
                 Record::PlayerPut { player, profile } => {
                     let profile = Some(Arc::new(profile.clone()));
@@ -98,30 +112,49 @@ impl Tail {
         self.groups.push_back(group);
     }
 
-    pub(super) fn release(&mut self, before: u64) {
+    /// Lets everything before this number into the store; whether the feeding thread wants to know.
+    pub(super) fn release(&mut self, before: u64) -> bool {
         self.released = self.released.max(before);
+        while let Some(group) = self.groups.get(self.ready_groups)
+            && group.end() <= self.released
+        {
+            self.ready_groups += 1;
+            self.ready += group.haste;
+            self.ready_since.get_or_insert_with(Instant::now);
+        }
+        self.ready >= self.wanted
     }
 
-    /// Groups that may go into the store, with at most about so many records.
+    /// What may go into the store, in events.
+    pub(super) fn ready(&self) -> usize {
+        self.ready
+    }
+
+    /// Since when there are any.
+    pub(super) fn ready_since(&self) -> Option<Instant> {
+        self.ready_since
+    }
+
+    /// Groups that may go into the store, of at most about so many events' worth.
     pub(super) fn next(&self, most: usize) -> Vec<Arc<Group>> {
         let mut records = 0;
-        self.groups
-            .iter()
-            .take_while(|group| {
-                let fits = records < most && group.end() <= self.released;
-                records += group.weight();
-                fits
-            })
-            .cloned()
-            .collect()
+        let fits = |group: &&Arc<Group>| {
+            let fits = records < most;
+            records += group.haste;
+            fits
+        };
+        self.groups.iter().take(self.ready_groups).take_while(fits).cloned().collect()
     }
 
     /// Forgets the first groups: the store has them.
     pub(super) fn applied(&mut self, groups: usize) {
+        self.ready_groups -= groups;
+        self.ready_since = (self.ready_groups > 0).then(Instant::now);
         for group in self.groups.drain(..groups) {
-            self.records -= group.weight();
+            self.records -= group.weight;
+            self.ready -= group.haste;
             self.position = group.end();
-            for (record, seq) in group.records.iter().zip(group.first_seq..) {
+            for (record, seq) in group.notable() {
                 match record {
                     Record::PlayerPut { player, .. } => forget(&mut self.profiles, player, seq),
                     Record::FriendsPut { player, .. } => forget(&mut self.friends, player, seq),

@@ -322,7 +322,7 @@ impl Sequencer {
         let metrics = &self.shared.metrics;
         metrics.groups.observe(f64::from(count));
         metrics.log_bytes.set(self.log.bytes().cast_signed());
-        Ok(Some(Group { first_seq: range.start, records }))
+        Ok(Some(Group::new(range.start, records)))
     }
 
     fn sync(&mut self) -> Result<()> {
@@ -362,7 +362,7 @@ impl Sequencer {
 
     /// Hands a group that has been applied to the history.
     fn publish_group(&self, group: Group) {
-        for record in &group.records {
+        for record in group.profile_changes() {
             match record {
                 Record::PlayerPut { player, profile } => {
                     self.profiles.insert(player.clone(), Some(Arc::new(profile.clone())));

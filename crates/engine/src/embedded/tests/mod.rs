@@ -8,6 +8,7 @@ mod crash;
 mod erasure;
 mod failing;
 mod files;
+mod history;
 mod kit;
 mod load;
 mod retention;
