@@ -2,7 +2,11 @@
 
 use std::{hint::black_box, ops::ControlFlow};
 
-use standings_core::{Position, RankIndex, Record, rank_index::WARM};
+use standings_core::{
+    Position, RankIndex, Record,
+    board::Ties,
+    rank_index::{Spot, WARM},
+};
 
 use crate::{
     board::{Id, Ids, MONTH, START, after_win, first_record, sorted},
@@ -84,8 +88,8 @@ pub fn measure(plan: Plan) -> Figures {
         update_in_batches: run.update_in_batches(&mut index, operations),
         rank: run.ask(operations, |id| index.position(id)),
         shared: run.ask(operations, |id| index.shared_position(id)),
-        rank_in_batches: run.ask_in_batches(&index, operations, |id| index.position(id)),
-        shared_in_batches: run.ask_in_batches(&index, operations, |id| index.shared_position(id)),
+        rank_in_batches: run.ask_in_batches(&index, operations, Ties::Earliest),
+        shared_in_batches: run.ask_in_batches(&index, operations, Ties::Share),
         window: run.ask(operations / 4, |id| window(&index, id)),
         top: run.ask(operations / 4, |_| rows_from(&index, 0, 10)),
         insert: run.insert(&mut index, operations / 4),
@@ -136,29 +140,31 @@ impl Run {
         let start = Clock::start();
         for (id, points) in &players {
             self.now += 20;
-            let record = index.get(id.as_ref()).expect("all players are loaded");
-            black_box(index.upsert(id.as_ref(), after_win(record, *points, self.now)));
+            let (record, spot) = index.look_up(id.as_ref()).expect("all players are loaded");
+            let record = after_win(record, *points, self.now);
+            black_box(index.change(id.as_ref(), Some(spot), record, None));
         }
         start.per(count)
     }
 
     fn update_in_batches(&mut self, index: &mut RankIndex, count: u64) -> f64 {
         let players = self.players(count);
-        let mut records: Vec<Record> = Vec::new();
+        let mut records: Vec<(Record, Spot)> = Vec::new();
         let start = Clock::start();
         for batch in players.chunks(WARM) {
-            index.warm(&few_ids(batch)[..batch.len()]);
             records.clear();
-            for (id, points) in batch {
+            let mut points = batch.iter().map(|(_, points)| *points);
+            index.look_up_many(&few_ids(batch)[..batch.len()], |found| {
                 self.now += 20;
-                let record = index.get(id.as_ref()).expect("all players are loaded");
-                records.push(after_win(record, *points, self.now));
-            }
-            let keys: [_; WARM] = std::array::from_fn(|at| records[at.min(records.len() - 1)].key);
+                let (record, spot) = found.expect("all players are loaded");
+                records.push((after_win(record, points.next().unwrap_or(0), self.now), spot));
+            });
+            let last = records.len() - 1;
+            let keys: [_; WARM] = std::array::from_fn(|at| records[at.min(last)].0.key);
             index.warm_keys(&keys[..batch.len()]);
             // A player who comes twice in a batch loses points here, which costs neither more nor less.
-            for ((id, _), record) in batch.iter().zip(&records) {
-                black_box(index.upsert(id.as_ref(), *record));
+            for ((id, _), (record, spot)) in batch.iter().zip(&records) {
+                black_box(index.change(id.as_ref(), Some(*spot), *record, None));
             }
         }
         start.per(count)
@@ -173,15 +179,14 @@ impl Run {
         start.per(count)
     }
 
-    fn ask_in_batches<R>(&mut self, index: &RankIndex, count: u64, ask: impl Fn(&str) -> R) -> f64 {
+    fn ask_in_batches(&mut self, index: &RankIndex, count: u64, ties: Ties) -> f64 {
         let players = self.players(count);
         let start = Clock::start();
         for batch in players.chunks(WARM) {
             let ids = &few_ids(batch)[..batch.len()];
-            index.warm(ids);
-            for id in ids {
-                black_box(ask(id));
-            }
+            index.positions(ids, ties, |found| {
+                black_box(found);
+            });
         }
         start.per(count)
     }

@@ -2,8 +2,8 @@
 
 use super::draft::Draft;
 use super::fill::Gathered;
-use super::leaf::{HEADER, numbers, width};
-use super::node::{Child, Node, number_of};
+use super::head::{Head, numbers};
+use super::node::{Child, Link, Node, number_of};
 use super::packed::{Buffer, Form, Packed};
 use super::tree::{Limits, NONE, Tree};
 use super::{RankIndex, Record};
@@ -80,7 +80,8 @@ struct Loader {
 /// Whether a player is in both leaves, or twice in one.
 fn have_one_in_common(tree: &Tree, a: u32, b: u32) -> bool {
     let (one, other) = (tree.leaf(a), tree.leaf(b));
-    one.ids().enumerate().any(|(row, id)| match other.row_of(id) {
+    let mut buffer = Buffer::new();
+    (0..one.rows()).any(|row| match other.row_of(one.id(row, &mut buffer)) {
         Some(found) => a != b || found != row,
         None => false,
     })
@@ -121,7 +122,7 @@ impl Loader {
         if rows == 0 {
             return;
         }
-        let leaf = self.tree.new_leaf(&self.draft, 0, rows, NONE);
+        let leaf = self.tree.new_leaf(&self.draft, 0, rows, 0, Link::NONE);
         let count = u32::try_from(rows).expect("a leaf is small");
         self.children.push(Child { number: leaf, count, key: number_of(self.draft.key(0)) });
         for row in 0..rows {
@@ -140,18 +141,17 @@ impl Tree {
             let per_node = (self.limits.fanout * FILL.0 / FILL.1).max(2);
             let mut above = Vec::with_capacity(children.len().div_ceil(per_node));
             for group in children.chunks(per_node) {
-                let mut node = Node::new(level, NONE);
+                let mut node = Node::new(level, Link::NONE);
                 for (index, &child) in group.iter().enumerate() {
                     node.insert(index, child);
                 }
                 let number = self.new_node(&node);
-                for child in group {
-                    self.set_parent(child.number, level - 1, number);
-                }
-                above.push(Child { number, count: node.count(), key: node.keys[0] });
+                self.relink(number, 0);
+                above.push(Child { number, count: node.count(), key: node.key(0) });
             }
             children = above;
         }
+        self.start_fingers();
         self.root = children.first().map_or(NONE, |child| child.number);
         self.height = level;
     }
@@ -186,9 +186,6 @@ impl Extent {
     }
 
     fn size(&self) -> usize {
-        let widths = self.low.iter().zip(&self.high);
-        let widths = widths.map(|(low, high)| width(high.wrapping_sub(*low).cast_unsigned()));
-        let form = usize::from(self.form.is_none());
-        HEADER + self.id_bytes + self.rows * (widths.sum::<usize>() + form)
+        Head::new(self.rows, self.form, self.id_bytes, self.low, self.high).size()
     }
 }

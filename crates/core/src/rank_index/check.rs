@@ -1,6 +1,6 @@
 //! What must always hold, verified from scratch.
 
-use super::node::number_of;
+use super::node::{Link, number_of};
 use super::packed::Buffer;
 use super::tree::NONE;
 use super::{Place, RankIndex, locate};
@@ -10,7 +10,7 @@ impl RankIndex {
         self.locator.check();
         let mut order = Vec::new();
         if self.tree.root != NONE {
-            let count = self.check_below(self.tree.root, self.tree.height, NONE, &mut order);
+            let count = self.check_below(self.tree.root, self.tree.height, Link::NONE, &mut order);
             assert_eq!(count, self.len());
         }
         let mut last: Option<(crate::SortKey, Vec<u8>)> = None;
@@ -20,10 +20,12 @@ impl RankIndex {
             assert_eq!(self.tree.block(number)[..4], number.to_le_bytes(), "a leaf owns its block");
             assert!(leaf.rows() > 0, "no leaf is empty");
             assert!(leaf.rows() <= self.tree.limits.leaf_rows);
-            for (row, id) in leaf.ids().enumerate() {
+            leaf.check();
+            let mut buffer = Buffer::new();
+            for row in 0..leaf.rows() {
+                let id = leaf.id(row, &mut buffer);
                 let (key, text) =
                     (leaf.key(row), id.unpack(&mut Buffer::new()).as_bytes().to_vec());
-                assert_eq!(id, leaf.id(row));
                 assert!(last.as_ref().is_none_or(|last| *last < (key, text.clone())), "in order");
                 last = Some((key, text));
                 let place = locate(&self.tree, &self.locator, id.hash(), id, false);
@@ -36,7 +38,7 @@ impl RankIndex {
         assert_eq!(total, self.total());
     }
 
-    fn check_below(&self, number: u32, level: u16, parent: u32, order: &mut Vec<u32>) -> u64 {
+    fn check_below(&self, number: u32, level: u16, parent: Link, order: &mut Vec<u32>) -> u64 {
         if level == 0 {
             order.push(number);
             assert_eq!(self.tree.leaves[number as usize].parent, parent);
@@ -44,15 +46,20 @@ impl RankIndex {
         }
         let node = self.tree.node(number);
         assert_eq!((node.parent, node.level), (parent, level));
-        assert!(node.len() > usize::from(parent == NONE), "a root has two children, a node one");
+        assert!(
+            node.len() > usize::from(parent == Link::NONE),
+            "a root has two children, a node one"
+        );
         assert!(node.len() <= self.tree.limits.fanout);
+        node.check();
         let mut count = 0;
         for index in 0..node.len() {
             let first = order.len();
-            let below = self.check_below(node.children[index], level - 1, number, order);
-            assert_eq!(u64::from(node.counts[index]), below, "counts are exact");
+            let below =
+                self.check_below(node.children[index], level - 1, Link::new(number, index), order);
+            assert_eq!(u64::from(node.count_of(index)), below, "counts are exact");
             let first = self.tree.leaf(order[first]).key(0);
-            assert_eq!(node.keys[index], number_of(first), "first keys are exact");
+            assert_eq!(node.key(index), number_of(first), "first keys are exact");
             count += below;
         }
         count

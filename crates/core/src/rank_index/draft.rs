@@ -1,8 +1,10 @@
 //! A leaf taken apart: for bulk loading, splits, merges, and rows that do not fit the widths.
 
 use super::Record;
-use super::leaf::{HEADER, Head, Leaf, numbers, width};
-use super::packed::{Form, Packed};
+use super::edit::write_ids;
+use super::head::{Head, numbers};
+use super::leaf::Leaf;
+use super::packed::{Buffer, Form, Packed};
 use crate::{SortKey, time::Millis};
 
 /// Rows in order, not yet encoded.
@@ -34,8 +36,9 @@ impl Draft {
     pub(super) fn append(&mut self, leaf: Leaf<'_>) {
         self.rows.reserve(leaf.rows() + 1);
         self.ids.reserve(leaf.head.id_bytes + 128);
-        for (row, id) in leaf.ids().enumerate() {
-            self.insert(self.rows.len(), id, leaf.record(row));
+        let mut buffer = Buffer::new();
+        for row in 0..leaf.rows() {
+            self.insert(self.rows.len(), leaf.id(row, &mut buffer), leaf.record(row));
         }
     }
 
@@ -55,25 +58,20 @@ impl Draft {
         SortKey { folded, at: Millis(at) }
     }
 
-    /// The header that these rows need.
+    /// The head of a leaf for these rows.
     pub(super) fn head(&self, from: usize, to: usize) -> Head {
         let rows = &self.rows[from..to];
-        let mut head = Head {
-            rows: rows.len(),
-            form: rows.first().map(|row| row.form),
-            id_bytes: rows.iter().map(|row| row.form.bytes()).sum(),
-            widths: [0; 3],
-            bases: [0; 3],
-        };
-        head.form = head.form.filter(|form| rows.iter().all(|row| row.form == *form));
-        for column in 0..3 {
-            let (low, high) = rows.iter().fold((i64::MAX, i64::MIN), |(low, high), row| {
-                (low.min(row.numbers[column]), high.max(row.numbers[column]))
-            });
-            head.bases[column] = low;
-            head.widths[column] = width(high.wrapping_sub(low).cast_unsigned());
+        let form = rows.first().map(|row| row.form);
+        let form = form.filter(|form| rows.iter().all(|row| row.form == *form));
+        let id_bytes = rows.iter().map(|row| row.form.bytes()).sum();
+        let (mut low, mut high) = ([i64::MAX; 3], [i64::MIN; 3]);
+        for row in rows {
+            for column in 0..3 {
+                low[column] = low[column].min(row.numbers[column]);
+                high[column] = high[column].max(row.numbers[column]);
+            }
         }
-        head
+        Head::new(rows.len(), form, id_bytes, low, high)
     }
 
     /// Where to split rows that do not fit one leaf, given that the row at `new` is the reason. A row that came at the
@@ -96,28 +94,13 @@ impl Draft {
     pub(super) fn encode(&self, from: usize, head: &Head, block: &mut [u8]) {
         head.write(block);
         let rows = &self.rows[from..from + head.rows];
-        let mut at = HEADER;
-        if head.form.is_none() {
-            for row in rows {
-                block[at] = row.form.0;
-                at += 1;
-            }
-        }
-        for row in rows {
-            let id = &self.ids[row.id_at..][..row.form.bytes()];
-            let room = &mut block[at..at + id.len()];
-            // Copies of a known length are two instructions, others a call.
-            match (id.len(), id.first_chunk::<12>(), room.first_chunk_mut::<12>()) {
-                (12, Some(id), Some(room)) => *room = *id,
-                _ => room.copy_from_slice(id),
-            }
-            at += id.len();
-        }
+        write_ids(block, head, (from..from + head.rows).map(|row| self.id(row)));
         for column in 0..3 {
             let (width, base) = (head.widths[column], head.bases[column]);
             if width == 0 {
                 continue;
             }
+            let mut at = head.column_at(column);
             for row in rows {
                 let delta = row.numbers[column].wrapping_sub(base).to_le_bytes();
                 // Eight bytes are faster to write than fewer; what they overwrite comes later.

@@ -1,38 +1,87 @@
 //! Putting players into the tree: the change in place, the split, the way up.
 
-use super::Record;
 use super::draft::Draft;
+use super::edit::{self, Insertion};
+use super::head::{Head, MAX_ROWS, Run};
 use super::heap::Address;
-use super::leaf::{self, Insertion, Leaf, MAX_ROWS};
+use super::leaf::Leaf;
 use super::locator::Locator;
-use super::node::{Child, Node, number_of};
+use super::mem::LINE;
+use super::node::{Child, Link, Node, number_of};
 use super::packed::Packed;
 use super::tree::{NONE, Place, Tree};
+use super::{Position, Record};
+use crate::SortKey;
 
-/// Room in a block that is not worth a smaller block: less moving to and fro.
-const SLACK: usize = 128;
+/// Bytes for more rows that a leaf gets with a new block.
+pub(super) const SPARE: usize = 32;
+/// The same where one row follows another.
+const LONG_SPARE: usize = 384;
+/// Bytes without rows that are worth a smaller block. Far enough from [`SPARE`] that a leaf whose rows come and go keeps its
+/// block for long.
+pub(super) const SLACK: usize = 128;
+
+/// Where a player was inserted.
+pub(super) struct Inserted {
+    pub(super) leaf: u32,
+    pub(super) position: Position,
+}
 
 impl Tree {
-    /// Inserts a player who is not in the tree and returns its leaf. Players who change leaves on the way are
-    /// relocated; this one the caller reports.
-    pub(super) fn insert(&mut self, locator: &mut Locator, id: Packed<'_>, record: Record) -> u32 {
+    /// Inserts a player who is not in the tree. Players who change leaves on the way are relocated; this one the caller
+    /// reports.
+    pub(super) fn insert(
+        &mut self,
+        locator: &mut Locator,
+        id: Packed<'_>,
+        record: Record,
+    ) -> Inserted {
         if self.root == NONE {
             let mut draft = Draft::default();
             draft.insert(0, id, record);
-            self.root = self.new_leaf(&draft, 0, 1, NONE);
+            self.root = self.new_leaf(&draft, 0, 1, 0, Link::NONE);
             self.height = 0;
-            return self.root;
+            return Inserted { leaf: self.root, position: Position(0) };
         }
-        let mut leaf = self.root;
+        let (leaf, before) = match self.finger(record.key) {
+            Some(leaf) => (leaf, self.count_above(leaf)),
+            None => self.count_down_to(record.key, id),
+        };
+        let row = self.leaf(leaf).before(record.key, id);
+        let leaf = self.insert_at(locator, Place { leaf, row }, id, record);
+        self.ends.set(record.key.folded, leaf);
+        Inserted { leaf, position: Position(before + row as u64) }
+    }
+
+    /// Counts one more player in every node above a leaf; how many come before the leaf.
+    fn count_above(&mut self, leaf: u32) -> u64 {
+        self.prefetch_block(leaf);
+        let mut before = 0;
+        let mut link = self.leaves[leaf as usize].parent;
+        while let Some((parent, index)) = link.get() {
+            let node = &mut self.nodes[parent as usize];
+            node.count_up(index);
+            before += node.before(index);
+            link = node.parent;
+        }
+        before
+    }
+
+    /// The same on the way from the root to the leaf of a player who is not there yet.
+    fn count_down_to(&mut self, key: SortKey, id: Packed<'_>) -> (u32, u64) {
+        let (mut leaf, mut before) = (self.root, 0);
         for _ in 0..self.height {
-            let index = self.child_for(leaf, record.key, id);
+            let index = self.child_for(leaf, key, id);
             let node = &mut self.nodes[leaf as usize];
-            node.counts[index] += 1;
+            node.count_up(index);
+            before += node.before(index);
             leaf = node.children[index];
+            if node.level > 1 {
+                self.node(leaf).prefetch_pilots();
+            }
         }
         self.prefetch_block(leaf);
-        let row = self.leaf(leaf).before(record.key, id);
-        self.insert_at(locator, Place { leaf, row }, id, record)
+        (leaf, before)
     }
 
     /// Inserts at a place that is known to be right, the counts above being right already.
@@ -43,21 +92,19 @@ impl Tree {
         id: Packed<'_>,
         record: Record,
     ) -> u32 {
-        let max_rows = self.limits.leaf_rows;
         loop {
             let at = self.leaves[leaf as usize].at;
-            match leaf::try_insert(self.blocks.block_mut(at), max_rows, row, id, record) {
+            match edit::try_insert(self.blocks.block_mut(at), row, id, record) {
                 Insertion::Done => break,
-                Insertion::Needs(bytes) if bytes <= self.limits.leaf_bytes => {
-                    self.reallocate(leaf, bytes);
-                }
+                Insertion::Full if self.make_room(leaf, id) => {}
                 // Columns that are wider than they have to be by now are narrowed before a leaf counts as full.
-                Insertion::Needs(_) | Insertion::Refused => {
+                Insertion::Full | Insertion::Refused => {
+                    let run = self.leaf(leaf).head.run;
                     let mut draft = Draft::default();
                     draft.append(self.leaf(leaf));
                     draft.insert(row, id, record);
                     if !self.rewrite(leaf, &draft, 0, draft.len()) {
-                        return self.split(locator, leaf, &draft, row);
+                        return self.split(locator, leaf, &draft, row, run);
                     }
                     break;
                 }
@@ -69,30 +116,50 @@ impl Tree {
         leaf
     }
 
+    /// Gives a leaf a larger block, if it may have one in which there is room for this id.
+    fn make_room(&mut self, leaf: u32, id: Packed<'_>) -> bool {
+        let head = self.leaf(leaf).head;
+        // Rows that are all there are have the first slots; with fewer, some may be in slots beyond those of a new block.
+        if head.rows < head.cap {
+            return false;
+        }
+        // Where one row follows another, all the room will be needed.
+        let spare = if head.run.is_long() { LONG_SPARE } else { SPARE + id.bytes.len() };
+        let larger = self.with_room(head.exact(), spare);
+        let enough = larger.has_room_for(id);
+        if enough {
+            self.resize(leaf, &larger);
+        }
+        enough
+    }
+
+    /// Moves a leaf to a block with room for more rows, or for fewer, none of which is in a slot beyond it.
+    pub(super) fn resize(&mut self, leaf: u32, head: &Head) {
+        let old = self.leaves[leaf as usize].at;
+        let new = self.blocks.allocate(head.size(), leaf);
+        let (from, to) = self.blocks.pair(old, new);
+        Leaf::new(from).copy_to(head, to);
+        self.leaves[leaf as usize].at = new;
+        self.free_block(old);
+    }
+
     /// Replaces the content of a leaf by some rows of a draft, unless they are too many for one leaf.
     pub(super) fn rewrite(&mut self, leaf: u32, draft: &Draft, from: usize, to: usize) -> bool {
         let head = draft.head(from, to);
         if head.rows > self.limits.leaf_rows || head.size() > self.limits.leaf_bytes {
             return false;
         }
-        self.reallocate(leaf, head.size());
+        // Ids of many forms need room in two places, and one of them runs out.
+        let spare = if head.form.is_some() { SPARE } else { SPARE + 2 * head.row_bytes() };
+        let head = self.with_room(head, spare);
+        let old = self.leaves[leaf as usize].at;
+        if self.blocks.capacity(old) != head.size().next_multiple_of(LINE) {
+            self.leaves[leaf as usize].at = self.blocks.allocate(head.size(), leaf);
+            self.free_block(old);
+        }
         let at = self.leaves[leaf as usize].at;
         draft.encode(from, &head, self.blocks.block_mut(at));
         true
-    }
-
-    /// Gives a leaf a block of another size, if the present one does not suit; the content is lost if it does not fit.
-    pub(super) fn reallocate(&mut self, leaf: u32, bytes: usize) {
-        let old = self.leaves[leaf as usize].at;
-        let capacity = self.blocks.capacity(old);
-        if bytes <= capacity && bytes + SLACK > capacity {
-            return;
-        }
-        let new = self.blocks.allocate(bytes, leaf);
-        let keep = bytes.min(capacity);
-        self.blocks.copy(old, new, keep);
-        self.leaves[leaf as usize].at = new;
-        self.free_block(old);
     }
 
     pub(super) fn free_block(&mut self, at: Address) {
@@ -108,10 +175,13 @@ impl Tree {
         leaf: u32,
         draft: &Draft,
         new: usize,
+        run: Run,
     ) -> u32 {
-        let middle = draft.split_at(new);
+        self.start_fingers();
+        let middle = if run.is_long() { self.split_after(draft, new) } else { None };
+        let middle = middle.unwrap_or_else(|| draft.split_at(new));
         let parent = self.leaves[leaf as usize].parent;
-        let right = self.new_leaf(draft, middle, draft.len(), parent);
+        let right = self.new_leaf(draft, middle, draft.len(), SPARE, Link::NONE);
         assert!(self.rewrite(leaf, draft, 0, middle), "half a leaf fits a leaf");
         let moved = (middle..draft.len()).filter(|&row| row != new);
         relocate(locator, draft, moved, leaf, right);
@@ -129,84 +199,91 @@ impl Tree {
         if new < middle { leaf } else { right }
     }
 
+    /// Where rows come one after another, the next one is expected after the new one. Split there, all that are to come
+    /// go to the end of a leaf, and leave full leaves behind.
+    fn split_after(&self, draft: &Draft, new: usize) -> Option<usize> {
+        let middle = new + 1;
+        let fits = |from, to| draft.head(from, to).size() <= self.limits.leaf_bytes;
+        (middle < draft.len() && fits(0, middle) && fits(middle, draft.len())).then_some(middle)
+    }
+
     /// Adds a child after `left`, whose count changed with it, to the node `parent`, or to a new root above both.
-    pub(super) fn add_child(&mut self, parent: u32, level: u16, left: Child, added: Child) {
-        if parent == NONE {
-            let root = self.new_node(&Node::new(level + 1, NONE));
-            let node = &mut self.nodes[root as usize];
-            node.insert(0, left);
-            node.insert(1, added);
-            self.set_parent(left.number, level, root);
-            self.set_parent(added.number, level, root);
-            self.root = root;
+    pub(super) fn add_child(&mut self, parent: Link, level: u16, left: Child, added: Child) {
+        let Some((parent, index)) = parent.get() else {
+            let mut root = Node::new(level + 1, Link::NONE);
+            root.insert(0, left);
+            root.insert(1, added);
+            self.root = self.new_node(&root);
             self.height = level + 1;
+            self.relink(self.root, 0);
             return;
-        }
+        };
         let node = &mut self.nodes[parent as usize];
-        let index = node.index_of(left.number);
-        node.counts[index] = left.count;
+        node.set_count(index, left.count);
         if node.len() < self.limits.fanout {
             node.insert(index + 1, added);
-            self.set_parent(added.number, level, parent);
+            self.relink(parent, index + 1);
             return;
         }
         // As with leaves, a child at the end starts a node of its own.
         let middle = if index + 1 == node.len() { node.len() } else { node.len() / 2 };
-        let (grand, mut right) = (node.parent, Node::new(level + 1, node.parent));
+        let (above, mut right) = (node.parent, Node::new(level + 1, Link::NONE));
         node.move_to(middle, &mut right);
-        let into_right = index + 1 > middle || middle == self.limits.fanout;
-        if into_right {
+        if index + 1 > middle || middle == self.limits.fanout {
             right.insert(index + 1 - middle, added);
         } else {
             node.insert(index + 1, added);
         }
-        let left = Child { number: parent, count: node.count(), key: node.keys[0] };
+        let left = Child { number: parent, count: node.count(), key: node.key(0) };
         let number = self.new_node(&right);
-        for &child in right.children() {
-            self.set_parent(child, level, number);
-        }
-        if !into_right {
-            self.set_parent(added.number, level, parent);
-        }
-        let right = Child { number, count: right.count(), key: right.keys[0] };
-        self.add_child(grand, level + 1, left, right);
+        self.relink(parent, 0);
+        self.relink(number, 0);
+        let right = Child { number, count: right.count(), key: right.key(0) };
+        self.add_child(above, level + 1, left, right);
     }
 
-    pub(super) fn set_parent(&mut self, child: u32, level: u16, parent: u32) {
-        if level == 0 {
-            self.leaves[child as usize].parent = parent;
-        } else {
-            self.nodes[child as usize].parent = parent;
+    /// Tells the children of a node, from one on, where they are.
+    pub(super) fn relink(&mut self, number: u32, from: usize) {
+        let Self { nodes, leaves, .. } = self;
+        let (len, level) = (nodes[number as usize].len(), nodes[number as usize].level);
+        for index in from..len {
+            let child = nodes[number as usize].children[index] as usize;
+            let link = Link::new(number, index);
+            if level == 1 {
+                leaves[child].parent = link;
+            } else {
+                nodes[child].parent = link;
+            }
         }
     }
 
     /// The first row of a leaf is another: tells every node for which it is the first.
     pub(super) fn first_changed(&mut self, leaf: u32) {
         let key = number_of(self.leaf(leaf).key(0));
-        self.set_first(leaf, self.leaves[leaf as usize].parent, key);
+        self.set_first(self.leaves[leaf as usize].parent, key);
     }
 
-    pub(super) fn set_first(&mut self, mut child: u32, mut parent: u32, key: u128) {
-        while parent != NONE {
+    pub(super) fn set_first(&mut self, mut link: Link, key: u128) {
+        while let Some((parent, index)) = link.get() {
             let node = &mut self.nodes[parent as usize];
-            let index = node.index_of(child);
-            node.keys[index] = key;
+            node.set_key(index, key);
             if index > 0 {
                 return;
             }
-            (child, parent) = (parent, node.parent);
+            link = node.parent;
         }
     }
 
-    /// Replaces the record of a player whose place among the others of its leaf stays within the leaf. Returns false,
-    /// with nothing changed, where that is not certain from the leaf alone.
+    /// Replaces the record of a player whose place among the others of its leaf stays within the leaf, and returns its
+    /// row. Returns none, with nothing changed, where that is not certain from the leaf alone.
     pub(super) fn update_within(
         &mut self,
         locator: &mut Locator,
         Place { leaf, row }: Place,
         id: Packed<'_>,
+        hash: u64,
         record: Record,
-    ) -> bool {
+    ) -> Option<usize> {
         let view = self.leaf(leaf);
         let target = view.before(record.key, id);
         // The row as it is still counts: after it, the target is one less.
@@ -214,26 +291,32 @@ impl Tree {
         let inside = target > 0 && target + 1 < view.rows();
         let stays = target == row && view.key(row) == record.key;
         if !(inside || stays || self.height == 0) {
-            return false;
+            return None;
         }
         let at = self.leaves[leaf as usize].at;
         let block = self.blocks.block_mut(at);
-        leaf::remove(block, row);
+        if edit::try_move(block, row, target, record) {
+            if row == 0 && target > 0 {
+                self.first_changed(leaf);
+            }
+            return Some(target);
+        }
+        edit::remove(block, row);
         if Leaf::new(block).rows() == 0 {
             // A leaf of one: no columns to fit into.
             let mut draft = Draft::default();
             draft.insert(0, id, record);
             assert!(self.rewrite(leaf, &draft, 0, 1), "one row fits");
-            return true;
+            return Some(target);
         }
         if row == 0 && target > 0 {
             self.first_changed(leaf);
         }
         let now = self.insert_at(locator, Place { leaf, row: target }, id, record);
         if now != leaf {
-            locator.relocate(id.hash(), leaf, now);
+            locator.relocate(hash, leaf, now);
         }
-        true
+        Some(target)
     }
 }
 

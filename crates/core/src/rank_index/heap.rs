@@ -16,8 +16,11 @@ const LINES_PER_PAGE: usize = HUGE / LINE;
 const LINE_BITS: u32 = LINES_PER_PAGE.trailing_zeros();
 
 impl Address {
+    /// Of no block: there is no page of this number.
+    pub(super) const NONE: Self = Self(u32::MAX);
+
     fn new(page: usize, line: usize) -> Self {
-        let page = u32::try_from(page).ok().filter(|page| page >> (32 - LINE_BITS) == 0);
+        let page = u32::try_from(page).ok().filter(|page| *page < u32::MAX >> LINE_BITS);
         let page = page.expect("an index below 256 GiB");
         #[expect(clippy::cast_possible_truncation, reason = "a line number has 15 bits")]
         Self(page << LINE_BITS | line as u32)
@@ -119,7 +122,8 @@ impl Heap {
         let moved = (last != address).then(|| {
             let mut owner = [0; 4];
             owner.copy_from_slice(&self.block(last)[..4]);
-            self.copy(last, address, lines * LINE);
+            let (from, to) = self.pair(last, address);
+            to.copy_from_slice(&from[..lines * LINE]);
             Moved { owner: u32::from_le_bytes(owner), to: address }
         });
         if last.line() == 0 {
@@ -218,19 +222,24 @@ impl Heap {
         self.vacant.push(number);
     }
 
-    /// Copies the first bytes of a block to another.
-    pub(super) fn copy(&mut self, from: Address, to: Address, bytes: usize) {
+    /// A block to read, with whatever follows it in its page, and another to write.
+    pub(super) fn pair(&mut self, from: Address, to: Address) -> (&[u8], &mut [u8]) {
         let (source, target) = (from.line() * LINE, to.line() * LINE);
+        let target_len = self.pages[to.page()].lines_per_block * LINE;
         if from.page() == to.page() {
             let memory = self.pages[from.page()].memory.as_mut().expect("both blocks exist");
-            memory.copy_within(source..source + bytes, target);
-        } else {
-            let pages = self.pages.get_disjoint_mut([from.page(), to.page()]);
-            let [from, to] = pages.expect("two pages of the heap");
-            let (from, to) = (from.memory.as_ref(), to.memory.as_mut());
-            let (from, to) = from.zip(to).expect("both blocks exist");
-            to[target..target + bytes].copy_from_slice(&from[source..source + bytes]);
+            if source < target {
+                let (before, after) = memory.split_at_mut(target);
+                return (&before[source..], &mut after[..target_len]);
+            }
+            let (before, after) = memory.split_at_mut(source);
+            return (after, &mut before[target..][..target_len]);
         }
+        let pages = self.pages.get_disjoint_mut([from.page(), to.page()]);
+        let [from, to] = pages.expect("two pages of the heap");
+        let (from, to) = (from.memory.as_ref(), to.memory.as_mut());
+        let (from, to) = from.zip(to).expect("both blocks exist");
+        (&from[source..], &mut to[target..][..target_len])
     }
 }
 

@@ -1,103 +1,35 @@
-//! One leaf: some fifty players in order, stored by column in a block of the heap.
+//! One leaf: some sixty players, stored by column in a block of the heap.
 //!
 //! ```text
-//! header 40 B | forms 0 or n B | ids | scores n x 0..8 B | times n x 0..8 B | lags n x 0..8 B
+//! header 40 B | order cap x 1 B | ids | scores cap x 0..8 B | times cap x 0..8 B | lags cap x 0..8 B
+//!   ids of one form:  last two bytes cap x 2 B | the bytes before them cap x (length - 2) B
+//!   ids of many:      forms cap x 1 B | the ids, one after another
 //! ```
+//! A player has a *slot*, the same in every column, and keeps it while it is in the leaf. Which *row* it has, its place among the
+//! others, is said by `order` alone: the slots of rows 0, 1, 2 and so on, then the free ones. So a player who comes, goes or
+//! changes its place moves some bytes of `order`, and one entry of each other column is written.
+//!
 //! The three numbers of a record are its folded score, the time it was reached, and by how much the last update came later.
 //! A column holds what each number exceeds the column's smallest by, in as few whole bytes as the largest needs: none at all
-//! where all are equal, as scores often are and lags nearly always. Ids of one form need no forms column.
+//! where all are equal, as scores often are and lags nearly always. The last two bytes of ids are apart because they tell
+//! players apart: a look-up scans them, sixteen bytes at once, and reads the rest of one id.
 //!
-//! Reading and changing in place is here; anything that changes widths goes through a [`Draft`](super::draft::Draft).
+//! Reading is here, changing in place in [`edit`](super::edit); anything that changes widths goes through a
+//! [`Draft`](super::draft::Draft).
 
 use std::cmp::Ordering;
 
 use super::Record;
-use super::packed::{Form, Packed};
+use super::head::{FREE, HEADER, Head, TAIL, narrow};
+use super::lanes;
+use super::mem::{LINE, prefetch};
+use super::packed::{Buffer, Form, Packed};
 use crate::{SortKey, time::Millis};
-
-pub(super) const HEADER: usize = 40;
-/// Rows in a leaf at most, however small they are: it bounds the search for an id.
-pub(super) const MAX_ROWS: usize = 128;
-/// Marks a leaf whose ids have more than one form.
-const MIXED: u8 = 255;
-
-/// What the header says. Bytes 0..4 are the leaf's own number, see [`Heap`](super::heap::Heap).
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Head {
-    pub(super) rows: usize,
-    /// The form of all ids, if they have one.
-    pub(super) form: Option<Form>,
-    /// Length of the ids column.
-    pub(super) id_bytes: usize,
-    pub(super) widths: [usize; 3],
-    pub(super) bases: [i64; 3],
-}
-
-impl Head {
-    #[inline]
-    fn read(block: &[u8]) -> Self {
-        let block: &[u8; HEADER] = block.first_chunk().expect("a block is at least a line");
-        let base =
-            |at: usize| i64::from_le_bytes(*block[at..].first_chunk().expect("within the header"));
-        Self {
-            rows: usize::from(u16::from_le_bytes([block[4], block[5]])),
-            id_bytes: usize::from(u16::from_le_bytes([block[6], block[7]])),
-            form: (block[8] != MIXED).then_some(Form(block[8])),
-            widths: [block[9], block[10], block[11]].map(usize::from),
-            bases: [base(16), base(24), base(32)],
-        }
-    }
-
-    pub(super) fn write(&self, block: &mut [u8]) {
-        let short = |number: usize| u16::try_from(number).expect("a leaf is small").to_le_bytes();
-        block[4..6].copy_from_slice(&short(self.rows));
-        block[6..8].copy_from_slice(&short(self.id_bytes));
-        block[8] = self.form.map_or(MIXED, |form| form.0);
-        for (at, width) in self.widths.into_iter().enumerate() {
-            block[9 + at] = u8::try_from(width).expect("at most 8");
-        }
-        for (at, base) in self.bases.into_iter().enumerate() {
-            block[16 + 8 * at..][..8].copy_from_slice(&base.to_le_bytes());
-        }
-    }
-
-    fn form_bytes(&self) -> usize {
-        if self.form.is_some() { 0 } else { self.rows }
-    }
-
-    #[inline]
-    fn ids_at(&self) -> usize {
-        HEADER + self.form_bytes()
-    }
-
-    #[inline]
-    pub(super) fn column_at(&self, column: usize) -> usize {
-        let before: usize = self.widths[..column].iter().sum();
-        self.ids_at() + self.id_bytes + before * self.rows
-    }
-
-    /// All bytes in use.
-    pub(super) fn size(&self) -> usize {
-        self.column_at(3)
-    }
-}
-
-/// The three numbers of a record, as the columns hold them.
-#[inline]
-pub(super) fn numbers(record: Record) -> [i64; 3] {
-    let at = record.key.at.0;
-    [record.key.folded, at, record.updated_at.0.wrapping_sub(at)]
-}
-
-/// The least bytes that hold a number.
-pub(super) fn width(delta: u64) -> usize {
-    (64 - delta.leading_zeros()).div_ceil(8) as usize
-}
 
 /// A leaf to read. The slice may go on after the leaf's end.
 #[derive(Clone, Copy)]
 pub(super) struct Leaf<'a> {
-    block: &'a [u8],
+    pub(super) block: &'a [u8],
     pub(super) head: Head,
 }
 
@@ -112,78 +44,144 @@ impl<'a> Leaf<'a> {
         self.head.rows
     }
 
+    /// The slots of the rows, then the free ones.
     #[inline]
-    fn number(&self, column: usize, row: usize) -> i64 {
+    pub(super) fn order(&self) -> &'a [u8] {
+        &self.block[HEADER..HEADER + self.head.cap]
+    }
+
+    #[inline]
+    fn slot(&self, row: usize) -> usize {
+        usize::from(self.block[HEADER + row])
+    }
+
+    /// The row of a slot, unless the slot is free.
+    #[inline]
+    fn row_at(&self, slot: usize) -> Option<usize> {
+        lanes::find(self.order(), narrow(slot)).filter(|&row| row < self.head.rows)
+    }
+
+    #[inline]
+    fn number(&self, column: usize, slot: usize) -> i64 {
         let width = self.head.widths[column];
         if width == 0 {
             return self.head.bases[column];
         }
         // The eight bytes that end with the number: they start in the header at the earliest, so this never leaves the block.
-        let end = self.head.column_at(column) + (row + 1) * width;
+        let end = self.head.column_at(column) + (slot + 1) * width;
         let word = u64::from_le_bytes(*self.block[end - 8..].first_chunk().expect("in the leaf"));
         self.head.bases[column].wrapping_add_unsigned(word >> (64 - 8 * width))
     }
 
     #[inline]
     pub(super) fn folded(&self, row: usize) -> i64 {
-        self.number(0, row)
+        self.number(0, self.slot(row))
     }
 
     #[inline]
     pub(super) fn key(&self, row: usize) -> SortKey {
-        SortKey { folded: self.number(0, row), at: Millis(self.number(1, row)) }
+        self.key_in(self.slot(row))
+    }
+
+    #[inline]
+    fn key_in(&self, slot: usize) -> SortKey {
+        SortKey { folded: self.number(0, slot), at: Millis(self.number(1, slot)) }
     }
 
     #[inline]
     pub(super) fn record(&self, row: usize) -> Record {
-        let key = self.key(row);
-        Record { key, updated_at: Millis(key.at.0.wrapping_add(self.number(2, row))) }
+        let slot = self.slot(row);
+        let key = self.key_in(slot);
+        Record { key, updated_at: Millis(key.at.0.wrapping_add(self.number(2, slot))) }
     }
 
-    pub(super) fn id(&self, row: usize) -> Packed<'a> {
-        let (at, form) = match self.head.form {
-            Some(form) => (self.head.ids_at() + row * form.bytes(), form),
-            None => {
-                (self.head.ids_at() + self.id_bytes_before(row), Form(self.block[HEADER + row]))
-            }
+    /// The id of a row, put together in the buffer where it is stored in parts.
+    #[inline]
+    pub(super) fn id<'b>(&self, row: usize, buffer: &'b mut Buffer) -> Packed<'b>
+    where
+        'a: 'b,
+    {
+        let slot = self.slot(row);
+        let Some(form) = self.head.form else {
+            let forms = self.forms();
+            let at = self.head.ids_at() + self.head.cap + id_bytes_before(forms, slot);
+            let form = Form(forms[slot]);
+            return Packed { form, bytes: &self.block[at..at + form.bytes()] };
         };
-        Packed { form, bytes: &self.block[at..at + form.bytes()] }
+        let (body, tail) = (self.body(form, slot), self.tail(slot));
+        Packed { form, bytes: buffer.join(body, tail) }
     }
 
-    /// All ids in order, faster than one by one where forms are mixed.
-    pub(super) fn ids(&self) -> impl Iterator<Item = Packed<'a>> + use<'a> {
-        let (block, head) = (self.block, self.head);
-        let mut at = head.ids_at();
-        (0..head.rows).map(move |row| {
-            let form = head.form.unwrap_or_else(|| Form(block[HEADER + row]));
-            let bytes = &block[at..at + form.bytes()];
-            at += bytes.len();
-            Packed { form, bytes }
-        })
+    fn forms(&self) -> &'a [u8] {
+        &self.block[self.head.ids_at()..][..self.head.cap]
     }
 
-    fn id_bytes_before(&self, row: usize) -> usize {
-        match self.head.form {
-            Some(form) => row * form.bytes(),
-            None => self.block[HEADER..HEADER + row].iter().map(|&form| Form(form).bytes()).sum(),
+    #[inline]
+    fn tail(&self, slot: usize) -> [u8; TAIL] {
+        *self.block[self.head.ids_at() + TAIL * slot..].first_chunk().expect("in the leaf")
+    }
+
+    /// An id but for its last bytes.
+    #[inline]
+    fn body(&self, form: Form, slot: usize) -> &'a [u8] {
+        let length = form.bytes() - TAIL;
+        &self.block[self.head.ids_at() + TAIL * self.head.cap + length * slot..][..length]
+    }
+
+    /// Whether a row is there and has this id.
+    pub(super) fn holds(&self, row: usize, id: Packed<'_>) -> bool {
+        row < self.rows() && self.id(row, &mut Buffer::new()) == id
+    }
+
+    /// Asks for the rest of what a player has here, if the beginning of the leaf says that it may be here.
+    pub(super) fn prefetch_row(&self, id: Packed<'_>) {
+        let (Some(form), Some(tail)) = (self.head.form, id.bytes.last_chunk()) else { return };
+        let tails = &self.block[self.head.ids_at()..][..TAIL * self.head.cap];
+        if let Some(slot) = lanes::find_pair(tails, u16::from_le_bytes(*tail), Some) {
+            let body = self.body(form, slot);
+            for part in [body.first(), body.last()].into_iter().flatten() {
+                prefetch(part);
+            }
+            for column in 0..2 {
+                let at = self.head.column_at(column) + slot * self.head.widths[column];
+                if let Some(number) = self.block.get(at) {
+                    prefetch(number);
+                }
+            }
+        }
+    }
+
+    /// Asks for the scores and times.
+    pub(super) fn prefetch_numbers(&self) {
+        for line in self.block[self.head.column_at(0)..self.head.column_at(2)].chunks(LINE) {
+            prefetch(&line[0]);
         }
     }
 
     /// Which row has this id.
+    #[inline]
     pub(super) fn row_of(&self, id: Packed<'_>) -> Option<usize> {
-        let Some(form) = self.head.form else { return self.ids().position(|held| held == id) };
+        let Some(form) = self.head.form else { return self.row_among_mixed(id) };
+        let (body, tail) = id.bytes.split_last_chunk::<TAIL>()?;
         if form != id.form {
             return None;
         }
-        let ids = &self.block[self.head.ids_at()..][..self.head.id_bytes];
-        match form.bytes() {
-            4 => find_chunk::<4>(ids, id.bytes),
-            8 => find_chunk::<8>(ids, id.bytes),
-            12 => find_chunk::<12>(ids, id.bytes),
-            16 => find_chunk::<16>(ids, id.bytes),
-            24 => find_chunk::<24>(ids, id.bytes),
-            bytes => ids.chunks_exact(bytes).position(|held| held == id.bytes),
-        }
+        let tails = &self.block[self.head.ids_at()..][..TAIL * self.head.cap];
+        lanes::find_pair(tails, u16::from_le_bytes(*tail), |slot| {
+            // A free slot may still hold the id of someone who left.
+            (self.body(form, slot) == body).then(|| self.row_at(slot)).flatten()
+        })
+    }
+
+    fn row_among_mixed(&self, id: Packed<'_>) -> Option<usize> {
+        let mut at = self.head.ids_at() + self.head.cap;
+        let mut slots = self.forms().iter();
+        let slot = slots.position(|&form| {
+            let held = &self.block[at..at + bytes_of(form)];
+            at += held.len();
+            form == id.form.0 && held == id.bytes
+        })?;
+        self.row_at(slot)
     }
 
     /// How many rows have a smaller folded score.
@@ -198,25 +196,33 @@ impl<'a> Leaf<'a> {
 
     #[inline]
     pub(super) fn cmp(&self, row: usize, key: SortKey, id: Packed<'_>) -> Ordering {
-        self.key(row).cmp(&key).then_with(|| self.id(row).cmp_text(id))
+        self.key(row).cmp(&key).then_with(|| self.id(row, &mut Buffer::new()).cmp_text(id))
     }
 
-    /// The five columns as (start, bytes before the row, bytes of the row, all bytes).
-    fn columns(&self, row: usize, id_bytes: usize) -> [(usize, usize, usize, usize); 5] {
-        let head = &self.head;
-        let form = usize::from(head.form.is_none());
-        let number = |column: usize| {
-            let width = head.widths[column];
-            (head.column_at(column), row * width, width, head.rows * width)
-        };
-        [
-            (HEADER, row * form, form, head.rows * form),
-            (head.ids_at(), self.id_bytes_before(row), id_bytes, head.id_bytes),
-            number(0),
-            number(1),
-            number(2),
-        ]
+    #[cfg(test)]
+    pub(super) fn check(&self) {
+        let mut slots: Vec<_> = self.order().to_vec();
+        slots.sort_unstable();
+        let all: Vec<_> = (0..narrow(self.head.cap)).collect();
+        assert_eq!(slots, all, "every slot is a row's or free");
+        assert!(self.head.size() <= self.block.len());
+        if self.head.form.is_none() {
+            let ids: usize = self.forms().iter().map(|&form| bytes_of(form)).sum();
+            assert_eq!(ids, self.head.id_bytes);
+            let held = self.forms().iter().filter(|&&form| form != FREE).count();
+            assert_eq!(held, self.rows(), "free slots have no form");
+        }
     }
+}
+
+/// The bytes that a slot of some form takes among mixed ones.
+#[inline]
+pub(super) fn bytes_of(form: u8) -> usize {
+    if form == FREE { 0 } else { Form(form).bytes() }
+}
+
+pub(super) fn id_bytes_before(forms: &[u8], slot: usize) -> usize {
+    forms[..slot].iter().map(|&form| bytes_of(form)).sum()
 }
 
 /// The first index at which the predicate no longer holds.
@@ -232,85 +238,4 @@ pub(super) fn partition(len: usize, mut before: impl FnMut(usize) -> bool) -> us
         }
     }
     low
-}
-
-#[inline]
-fn find_chunk<const N: usize>(ids: &[u8], id: &[u8]) -> Option<usize> {
-    let id: &[u8; N] = id.try_into().ok()?;
-    ids.as_chunks::<N>().0.iter().position(|held| held == id)
-}
-
-/// What became of an insertion in place.
-pub(super) enum Insertion {
-    Done,
-    /// Only room was missing: the block must have so many bytes.
-    Needs(usize),
-    /// The columns are too narrow, or the leaf has all the rows it may have.
-    Refused,
-}
-
-/// Inserts a row where the widths allow it and the block has room; otherwise changes nothing.
-pub(super) fn try_insert(
-    block: &mut [u8],
-    max_rows: usize,
-    row: usize,
-    id: Packed<'_>,
-    record: Record,
-) -> Insertion {
-    let leaf = Leaf::new(block);
-    let mut head = leaf.head;
-    let numbers = numbers(record);
-    let mut deltas = [0; 3];
-    for column in 0..3 {
-        let base = head.bases[column];
-        deltas[column] = numbers[column].wrapping_sub(base).cast_unsigned();
-        if numbers[column] < base || width(deltas[column]) > head.widths[column] {
-            return Insertion::Refused;
-        }
-    }
-    let row_bytes =
-        id.bytes.len() + usize::from(head.form.is_none()) + head.widths.iter().sum::<usize>();
-    if head.form.is_some_and(|form| form != id.form) || head.rows >= max_rows {
-        return Insertion::Refused;
-    }
-    if head.size() + row_bytes > block.len() {
-        return Insertion::Needs(head.size() + row_bytes);
-    }
-    let columns = leaf.columns(row, id.bytes.len());
-    let mut shift = row_bytes;
-    for (column, (start, before, item, all)) in columns.into_iter().enumerate().rev() {
-        shift -= item;
-        block.copy_within(start + before..start + all, start + before + shift + item);
-        if shift > 0 {
-            block.copy_within(start..start + before, start + shift);
-        }
-        let hole = &mut block[start + shift + before..][..item];
-        match column {
-            0 => hole.fill(id.form.0),
-            1 => hole.copy_from_slice(id.bytes),
-            number => hole.copy_from_slice(&deltas[number - 2].to_le_bytes()[..item]),
-        }
-    }
-    head.rows += 1;
-    head.id_bytes += id.bytes.len();
-    head.write(block);
-    Insertion::Done
-}
-
-/// Removes a row.
-pub(super) fn remove(block: &mut [u8], row: usize) {
-    let leaf = Leaf::new(block);
-    let mut head = leaf.head;
-    let id_bytes = leaf.id(row).bytes.len();
-    let mut shift = 0;
-    for (start, before, item, all) in leaf.columns(row, id_bytes) {
-        if shift > 0 {
-            block.copy_within(start..start + before, start - shift);
-        }
-        block.copy_within(start + before + item..start + all, start + before - shift);
-        shift += item;
-    }
-    head.rows -= 1;
-    head.id_bytes -= id_bytes;
-    head.write(block);
 }

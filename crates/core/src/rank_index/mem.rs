@@ -3,7 +3,8 @@
 //! This is the one file of the product with unsafe code. At 25 million players every operation is a handful of cache
 //! misses, and each miss into 4 KiB pages is also a miss in the address translation: asking for 2 MiB pages takes a third
 //! off a rank. That needs `madvise` on memory aligned to 2 MiB, which no safe allocation offers, and a prefetch is an
-//! intrinsic. Everything unsafe is behind [`Region`], a fixed-size slice that owns its memory, and [`prefetch`].
+//! intrinsic, as is comparing sixteen bytes at once. Everything unsafe is behind [`Region`], a fixed-size slice that owns its
+//! memory, [`prefetch`], and two comparisons that [`lanes`](super::lanes) is made of.
 #![allow(unsafe_code)]
 
 use std::{
@@ -182,4 +183,48 @@ pub(super) fn prefetch_all(bytes: &[u8]) {
     for line in bytes.chunks(LINE) {
         prefetch(&line[0]);
     }
+}
+
+/// Bytes that are compared at once.
+pub(super) const WIDTH: usize = 16;
+
+/// A bit for each byte that is equal to the one sought.
+#[inline]
+#[cfg(target_arch = "x86_64")]
+pub(super) fn equal_bytes(lanes: &[u8; WIDTH], sought: u8) -> u32 {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+    // SAFETY: every x86-64 has SSE2, and the load is of sixteen bytes at any address.
+    unsafe {
+        let lanes = _mm_loadu_si128(lanes.as_ptr().cast());
+        let equal = _mm_cmpeq_epi8(lanes, _mm_set1_epi8(sought.cast_signed()));
+        _mm_movemask_epi8(equal).cast_unsigned()
+    }
+}
+
+/// Two bits for each pair of bytes that is equal to the one sought, whose lower byte comes first.
+#[inline]
+#[cfg(target_arch = "x86_64")]
+pub(super) fn equal_pairs(lanes: &[u8; WIDTH], sought: u16) -> u32 {
+    use std::arch::x86_64::{_mm_cmpeq_epi16, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi16};
+    // SAFETY: as above.
+    unsafe {
+        let lanes = _mm_loadu_si128(lanes.as_ptr().cast());
+        let equal = _mm_cmpeq_epi16(lanes, _mm_set1_epi16(sought.cast_signed()));
+        _mm_movemask_epi8(equal).cast_unsigned()
+    }
+}
+
+/// A bit for each byte that is equal to the one sought.
+#[inline]
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn equal_bytes(lanes: &[u8; WIDTH], sought: u8) -> u32 {
+    lanes.iter().enumerate().fold(0, |mask, (at, &byte)| mask | u32::from(byte == sought) << at)
+}
+
+/// Two bits for each pair of bytes that is equal to the one sought, whose lower byte comes first.
+#[inline]
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn equal_pairs(lanes: &[u8; WIDTH], sought: u16) -> u32 {
+    let pairs = lanes.as_chunks::<2>().0.iter().map(|pair| u16::from_le_bytes(*pair)).enumerate();
+    pairs.fold(0, |mask, (at, pair)| mask | (u32::from(pair == sought) * 3) << (2 * at))
 }

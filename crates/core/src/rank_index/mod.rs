@@ -7,39 +7,45 @@
 //!   hash of the id ──► locator (5.9 B a player) ──► number of the leaf
 //!                                                        │
 //!          root                                    table of leaves ──► parent ──► … ──► root
-//!        ┌──┴──┐   nodes of 64: count and first          │                climbing adds up the counts to the left
+//!        ┌──┴──┐   nodes of 56: count and first          │                climbing adds up the counts to the left
 //!      node   node key of each child                     ▼
-//!     ┌─┴─┐  ┌─┴─┐                             block of up to 1.5 KiB: ids, scores, times, by column
+//!     ┌─┴─┐  ┌─┴─┐                             block of up to 1.5 KiB: order, ids, scores, times, by column
 //!    leaf … leaf …
 //! ```
-//! - **leaf** (`leaf`, `draft`): some fifty players by column, ids packed (`packed`: 24 hex digits are 12 bytes), numbers
-//!   at the width that the leaf needs. The leaf is the only place where an id and a record are stored.
-//! - **node** (`node`, `tree`, `grow`, `shrink`): 64 children with their counts. Children know their parents.
+//! - **leaf** (`leaf`, `head`, `edit`, `draft`): some sixty players by column, ids packed (`packed`: 24 hex digits are 12
+//!   bytes), numbers at the width that the leaf needs. A player keeps its slot in the columns; a byte a row says the order. The leaf
+//!   is the only place where an id and a record are stored.
+//! - **node** (`node`, `tree`, `grow`, `shrink`): 56 children with their counts. Children know their parents, and which child they are.
 //! - **locator** (`locator`): 16 bits of hash and 24 bits of leaf number a player. It cannot tell players apart; leaves can.
+//! - **fingers** (`fingers`): the leaves where the players of a score begin and end, for the scores that are used.
 //! - **heap** (`heap`): blocks of any multiple of 64 bytes without holes, for leaves and for the locator's shards.
 //!
 //! # Cost
-//! With 25 million players everything but the upper nodes and the table of leaves is out of the cache, so cost is counted in
-//! cache misses that wait for each other, some 100 to 200 ns each.
+//! With 25 million players everything but the upper nodes is out of the cache, so cost is counted in cache misses that wait for
+//! each other, some 100 to 200 ns each, and in lines that are fetched at the same time, some 10 ns each. Groups of players
+//! (`warm`) pay only the latter.
 //!
 //! | operation | misses | and |
 //! |---|---|---|
-//! | [`get`](RankIndex::get) | bucket, leaf | a scan of fifty ids |
-//! | [`position`](RankIndex::position) | bucket, leaf, node (fetched beside the leaf) | the climb |
-//! | [`shared_position`](RankIndex::shared_position) | the same, or down from the root by score: node, leaf | |
-//! | [`upsert`](RankIndex::upsert), order in the leaf unchanged | bucket, leaf | moving bytes within the leaf |
-//! | `upsert` otherwise | bucket, leaf, node, and node, leaf of the new place | now and then a split or a merge |
+//! | [`get`](RankIndex::get) | bucket, table of leaves, leaf | a scan of two bytes of sixty ids |
+//! | [`position`](RankIndex::position) | the same, and a line of a node fetched beside the leaf | the climb |
+//! | [`shared_position`](RankIndex::shared_position) | the same, or where the score begins: by its finger node and leaf, else down from the root | |
+//! | [`change`](RankIndex::change), order in the leaf unchanged | none after [`look_up`](RankIndex::look_up) | some bytes of order |
+//! | `change` otherwise | node and leaf of the new place, by its finger or down from the root | now and then a split or a merge |
 //! | [`scan`](RankIndex::scan) | one per leaf, in sequence | unpacking ids |
 //!
 //! # What is unusual, and why
 //! - **The id is in the leaf, not in the hash table.** A scan, a window and a checkpoint read ids in order instead of
 //!   jumping to each, ties compare in place, and nothing outside the leaf has to be told when a table grows.
 //! - **The locator holds no ids** and yields candidates; one in twenty is false and costs a look into another leaf.
+//! - **Rows stay where they are in a leaf.** A byte a player for the order spares moving half a leaf at every change.
 //! - **Blocks grow and shrink with their leaves.** A B+ tree under random updates is two thirds full; that third would be more
-//!   than all the scores. With blocks of the right size it costs some 8 percent, whatever the updates: 23 bytes a player with
-//!   24 hex digits as id when loaded, 25 after as many random updates as there are players (25 million).
+//!   than all the scores. With blocks of the right size it costs some 8 percent, whatever the updates: 24 bytes a player with
+//!   24 hex digits as id when loaded, 25.6 after 10 million random updates (25 million players).
+//! - **Leaves split where rows come in.** Among players with equal scores the latest is the last, so new rows come one after another
+//!   at few places. A leaf that notices splits after them: they then fill one leaf after the other, instead of leaving halves.
 //! - **Leaf numbers, not pointers.** They are three bytes, survive moving the block, and make everything below safe code; huge
-//!   pages and prefetching are the one unsafe file, `mem`.
+//!   pages, prefetching and comparing sixteen bytes at once are the one unsafe file, `mem`.
 //! - **Separators are first keys without ids.** Nodes stay fixed in size; where keys are equal, down to the millisecond, the
 //!   descent looks into the leaves. Slower only for boards whose players all have the same score and time.
 //!
@@ -50,9 +56,13 @@ mod bulk;
 #[cfg(test)]
 mod check;
 mod draft;
+mod edit;
 mod fill;
+mod fingers;
 mod grow;
+mod head;
 mod heap;
+mod lanes;
 mod leaf;
 mod locator;
 mod mem;
@@ -74,7 +84,7 @@ use packed::{Buffer, Packed};
 use tree::{Limits, Place, Tree};
 pub use warm::WARM;
 
-use crate::{Position, SortKey, time::Millis};
+use crate::{Position, SortKey, board::Ties, time::Millis};
 
 /// What the index holds of a player besides the id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +104,21 @@ pub struct Found {
     pub first_of_score: Position,
     /// The player's record.
     pub record: Record,
+}
+
+/// Where a player was found.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot(Place);
+
+/// What a change did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The record that the player had.
+    pub previous: Option<Record>,
+    /// The place that it had, if places were asked for.
+    pub before: Option<Position>,
+    /// The place that it has.
+    pub after: Option<Position>,
 }
 
 /// The players of one standing, by id and in order of (score, time, id bytes).
@@ -162,8 +187,7 @@ impl RankIndex {
     /// A player and the number of players before it.
     pub fn position(&self, id: &str) -> Option<(Position, Record)> {
         self.read(id, true, |number, leaf, row| {
-            let position = Position(self.tree.before_leaf(number) + row as u64);
-            (position, leaf.record(row))
+            (self.tree.position(Place { leaf: number, row }), leaf.record(row))
         })
     }
 
@@ -197,10 +221,11 @@ impl RankIndex {
         mut visit: impl FnMut(&str, Record) -> ControlFlow<B>,
     ) -> Option<B> {
         let mut place = self.tree.at(from.0)?;
-        let mut buffer = Buffer::new();
+        let (mut buffer, mut packed) = (Buffer::new(), Buffer::new());
         loop {
             let leaf = self.tree.leaf(place.leaf);
-            for (row, id) in leaf.ids().enumerate().skip(place.row) {
+            for row in place.row..leaf.rows() {
+                let id = leaf.id(row, &mut packed);
                 if let ControlFlow::Break(value) = visit(id.unpack(&mut buffer), leaf.record(row)) {
                     return Some(value);
                 }
@@ -209,30 +234,75 @@ impl RankIndex {
         }
     }
 
+    /// The record of a player, and where it is: [`change`](Self::change) then need not search.
+    pub fn look_up(&self, id: &str) -> Option<(Record, Spot)> {
+        let mut buffer = Buffer::new();
+        let id = Packed::new(id, &mut buffer);
+        let place = locate(&self.tree, &self.locator, id.hash(), id, true)?;
+        Some((self.tree.leaf(place.leaf).record(place.row), Spot(place)))
+    }
+
     /// Adds a player or replaces its record; returns the record it had.
     pub fn upsert(&mut self, id: &str, record: Record) -> Option<Record> {
+        self.change(id, None, record, None).previous
+    }
+
+    /// The same for a player who may have been looked up before, with the places before and after by one of the tie rules.
+    /// A spot that the player has left in the meantime costs a search, no more.
+    pub fn change(
+        &mut self,
+        id: &str,
+        spot: Option<Spot>,
+        record: Record,
+        ties: Option<Ties>,
+    ) -> Change {
         let mut buffer = Buffer::new();
         let id = Packed::new(id, &mut buffer);
         let hash = id.hash();
         let Self { tree, locator, total } = self;
         *total += i128::from(record.key.folded);
-        let Some(place) = locate(tree, locator, hash, id, true) else {
+        let place = match spot {
+            Some(Spot(place)) if tree.holds(place, id) => Some(place),
+            _ => locate(tree, locator, hash, id, true),
+        };
+        let Some(place) = place else {
             assert!(locator.len() < u32::MAX as usize, "an index counts players in 32 bits");
             // Before the tree changes: a split of a shard asks the leaves who is in them.
             locator.reserve(|leaves, out| hashes_in(tree, leaves, out));
-            let leaf = tree.insert(locator, id, record);
-            locator.insert(hash, leaf);
-            return None;
+            let inserted = tree.insert(locator, id, record);
+            locator.insert(hash, inserted.leaf);
+            let after = self.place_by(ties, record.key, || inserted.position);
+            return Change { previous: None, before: None, after };
         };
         let previous = tree.leaf(place.leaf).record(place.row);
         *total -= i128::from(previous.key.folded);
-        if !tree.update_within(locator, place, id, record) {
+        let before = self.place_by(ties, previous.key, || self.tree.position(place));
+        let Self { tree, locator, .. } = self;
+        let position = if let Some(row) = tree.update_within(locator, place, id, hash, record) {
+            // Only of use where the place before is a position, and then it does not wrap.
+            let leaf_at = before.map_or(0, |before| before.0.wrapping_sub(place.row as u64));
+            Position(leaf_at.wrapping_add(row as u64))
+        } else {
             tree.remove(locator, place);
             // The freed number of the old leaf may be that of the new one, which does not matter to the locator.
-            let leaf = tree.insert(locator, id, record);
-            locator.relocate(hash, place.leaf, leaf);
-        }
-        Some(previous)
+            let inserted = tree.insert(locator, id, record);
+            locator.relocate(hash, place.leaf, inserted.leaf);
+            inserted.position
+        };
+        let after = self.place_by(ties, record.key, || position);
+        Change { previous: Some(previous), before, after }
+    }
+
+    fn place_by(
+        &self,
+        ties: Option<Ties>,
+        key: SortKey,
+        position: impl FnOnce() -> Position,
+    ) -> Option<Position> {
+        Some(match ties? {
+            Ties::Earliest => position(),
+            Ties::Share => self.before_score(key.folded),
+        })
     }
 
     /// Removes a player and returns the record it had.
@@ -302,10 +372,12 @@ fn locate(tree: &Tree, locator: &Locator, hash: u64, id: Packed<'_>, climb: bool
 
 /// The hashes of all players in some leaves, each with its leaf.
 fn hashes_in(tree: &Tree, leaves: &[u32], out: &mut Vec<(u64, u32)>) {
+    let mut buffer = Buffer::new();
     for (at, &leaf) in leaves.iter().enumerate() {
         if let Some(&ahead) = leaves.get(at + 8) {
             tree.prefetch_block(ahead);
         }
-        out.extend(tree.leaf(leaf).ids().map(|id| (id.hash(), leaf)));
+        let view = tree.leaf(leaf);
+        out.extend((0..view.rows()).map(|row| (view.id(row, &mut buffer).hash(), leaf)));
     }
 }

@@ -1,10 +1,11 @@
 //! Taking players out of the tree: leaves and nodes that become small join a neighbour, so that memory follows.
 
 use super::draft::Draft;
-use super::grow::relocate;
-use super::leaf::{self, Leaf};
+use super::edit;
+use super::grow::{SLACK, SPARE, relocate};
+use super::leaf::Leaf;
 use super::locator::Locator;
-use super::node::number_of;
+use super::node::{Link, number_of};
 use super::tree::{LeafRef, NONE, Place, Tree};
 
 impl Tree {
@@ -12,54 +13,62 @@ impl Tree {
     pub(super) fn remove(&mut self, locator: &mut Locator, Place { leaf, row }: Place) {
         let LeafRef { at, parent } = self.leaves[leaf as usize];
         let block = self.blocks.block_mut(at);
-        leaf::remove(block, row);
+        edit::remove(block, row);
         let head = Leaf::new(block).head;
-        let (mut child, mut up) = (leaf, parent);
         let mut neighbour = u32::MAX;
-        while up != NONE {
-            let node = &mut self.nodes[up as usize];
-            let index = node.index_of(child);
-            node.counts[index] -= 1;
-            if child == leaf && up == parent {
+        let mut link = parent;
+        while let Some((above, index)) = link.get() {
+            let node = &mut self.nodes[above as usize];
+            node.count_down(index);
+            if link == parent && node.level == 1 {
                 neighbour = node.smaller_neighbour(index);
             }
-            (child, up) = (up, node.parent);
+            link = node.parent;
         }
         if head.rows == 0 {
             self.free_block(at);
             self.free_leaf(leaf);
-            match parent {
-                NONE => self.root = NONE,
-                parent => self.remove_child(parent, leaf),
-            }
+            self.remove_child(parent);
             return;
         }
         if row == 0 {
             self.first_changed(leaf);
         }
         // Judged by the counts in the parent, which are at hand; only then are the neighbours looked at.
-        let together = head.rows + neighbour as usize;
+        let (size, together) = (head.exact().size(), head.rows + neighbour as usize);
         let few = together <= self.limits.leaf_rows * 3 / 4
-            && together * head.size() / head.rows <= self.limits.leaf_bytes * 3 / 4;
-        if !(few && self.merge(locator, leaf, parent)) {
-            self.reallocate(leaf, head.size());
+            && together * size / head.rows <= self.limits.leaf_bytes * 3 / 4;
+        if !(few && self.merge(locator, parent)) && size + SLACK < self.blocks.capacity(at) {
+            self.shrink(leaf);
+        }
+    }
+
+    /// Gives a leaf a smaller block.
+    fn shrink(&mut self, leaf: u32) {
+        let head = self.leaf(leaf).head;
+        let smaller = self.with_room(head.exact(), SPARE);
+        if head.form.is_some() {
+            let at = self.leaves[leaf as usize].at;
+            edit::vacate(self.blocks.block_mut(at), smaller.cap);
+            self.resize(leaf, &smaller);
+        } else {
+            let mut draft = Draft::default();
+            draft.append(self.leaf(leaf));
+            assert!(self.rewrite(leaf, &draft, 0, draft.len()), "the rows fitted before");
         }
     }
 
     /// Joins a leaf that has become small with a neighbour under the same parent, if together they leave room for more.
-    fn merge(&mut self, locator: &mut Locator, leaf: u32, parent: u32) -> bool {
-        if parent == NONE {
-            return false;
-        }
+    fn merge(&mut self, locator: &mut Locator, link: Link) -> bool {
+        let Some((parent, index)) = link.get() else { return false };
         let node = self.node(parent);
-        let index = node.index_of(leaf);
         let before = index.checked_sub(1).map(|before| (before, index));
         let after = (index + 1 < node.len()).then_some((index, index + 1));
         for (left, right) in [after, before].into_iter().flatten() {
             let node = self.node(parent);
             let (a, b) = (node.children[left], node.children[right]);
             let (head_a, head_b) = (self.leaf(a).head, self.leaf(b).head);
-            if head_a.size() + head_b.size() > self.limits.leaf_bytes * 7 / 8
+            if head_a.exact().size() + head_b.exact().size() > self.limits.leaf_bytes * 7 / 8
                 || head_a.rows + head_b.rows > self.limits.leaf_rows * 3 / 4
             {
                 continue;
@@ -69,48 +78,50 @@ impl Tree {
             draft.append(self.leaf(b));
             // The larger one stays, so that fewer players move.
             let (stays, goes, moved) = if head_a.rows >= head_b.rows {
-                (a, b, head_a.rows..draft.len())
+                (left, right, head_a.rows..draft.len())
             } else {
-                (b, a, 0..head_a.rows)
+                (right, left, 0..head_a.rows)
             };
-            if !self.rewrite(stays, &draft, 0, draft.len()) {
+            let gone = if goes == left { a } else { b };
+            let kept = if goes == left { b } else { a };
+            if !self.rewrite(kept, &draft, 0, draft.len()) {
                 continue;
             }
-            relocate(locator, &draft, moved, goes, stays);
+            relocate(locator, &draft, moved, gone, kept);
             let count = u32::try_from(draft.len()).expect("a leaf is small");
             let node = &mut self.nodes[parent as usize];
-            let kept = node.index_of(stays);
-            node.counts[kept] = count;
+            node.set_count(stays, count);
             // If the left one goes, the one that stays begins where that began.
-            node.keys[kept] = number_of(draft.key(0));
-            self.free_block(self.leaves[goes as usize].at);
-            self.free_leaf(goes);
-            self.remove_child(parent, goes);
+            node.set_key(stays, number_of(draft.key(0)));
+            self.free_block(self.leaves[gone as usize].at);
+            self.free_leaf(gone);
+            self.remove_child(Link::new(parent, goes));
             return true;
         }
         false
     }
 
     /// Takes a child that no longer exists, or has no players of its own, out of its node.
-    fn remove_child(&mut self, number: u32, child: u32) {
+    fn remove_child(&mut self, link: Link) {
+        let Some((number, index)) = link.get() else {
+            self.root = NONE;
+            return;
+        };
         let node = &mut self.nodes[number as usize];
-        let index = node.index_of(child);
         node.remove(index);
-        let (len, parent, first) = (node.len(), node.parent, node.keys[0]);
+        let (len, parent, first) = (node.len(), node.parent, node.key(0));
         if len == 0 {
             self.free_node(number);
-            match parent {
-                NONE => self.root = NONE,
-                parent => self.remove_child(parent, number),
-            }
-        } else if len == 1 && parent == NONE {
+            self.remove_child(parent);
+        } else if len == 1 && parent == Link::NONE {
             self.collapse_root();
         } else {
+            self.relink(number, index);
             if index == 0 {
-                self.set_first(number, parent, first);
+                self.set_first(parent, first);
             }
-            if parent != NONE && len < self.limits.fanout / 4 {
-                self.merge_node(number, parent);
+            if len < self.limits.fanout / 4 {
+                self.merge_node(parent);
             }
         }
     }
@@ -122,32 +133,33 @@ impl Tree {
             self.root = self.node(old).children[0];
             self.height -= 1;
             self.free_node(old);
-            self.set_parent(self.root, self.height, NONE);
+        }
+        match self.height {
+            0 => self.leaves[self.root as usize].parent = Link::NONE,
+            _ => self.nodes[self.root as usize].parent = Link::NONE,
         }
     }
 
     /// Joins a node that has become small with a neighbour, if together they leave room for more.
-    fn merge_node(&mut self, number: u32, parent: u32) {
+    fn merge_node(&mut self, link: Link) {
+        let Some((parent, index)) = link.get() else { return };
         let up = self.node(parent);
-        let index = up.index_of(number);
         let before = index.checked_sub(1).map(|before| (before, index));
         let after = (index + 1 < up.len()).then_some((index, index + 1));
         for (left, right) in [after, before].into_iter().flatten() {
             let up = self.node(parent);
             let (a, b) = (up.children[left], up.children[right]);
-            if self.node(a).len() + self.node(b).len() > self.limits.fanout * 3 / 4 {
+            let joined = self.node(a).len();
+            if joined + self.node(b).len() > self.limits.fanout * 3 / 4 {
                 continue;
             }
             let (mut from, mut to) = (*self.node(b), *self.node(a));
             from.move_to(0, &mut to);
-            for &child in &to.children()[self.node(a).len()..] {
-                self.set_parent(child, to.level - 1, a);
-            }
-            let count = to.count();
             self.nodes[a as usize] = to;
-            self.nodes[parent as usize].counts[left] = count;
+            self.relink(a, joined);
+            self.nodes[parent as usize].set_count(left, to.count());
             self.free_node(b);
-            self.remove_child(parent, b);
+            self.remove_child(Link::new(parent, right));
             return;
         }
     }

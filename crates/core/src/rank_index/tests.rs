@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use super::*;
 
 /// Few rows and children, so that two hundred players make a tree of five levels.
-const SMALL: Limits = Limits { leaf_bytes: 1024, leaf_rows: 4, fanout: 4 };
+const SMALL: Limits = Limits { leaf_bytes: 1024, leaf_rows: 4, fanout: 4, fingers_from: 3 };
 /// Leaves that split by bytes.
-const TIGHT: Limits = Limits { leaf_bytes: 512, leaf_rows: 128, fanout: 3 };
+const TIGHT: Limits = Limits { leaf_bytes: 512, leaf_rows: 128, fanout: 3, fingers_from: 8 };
 
 /// The same thing the simple way.
 #[derive(Default)]
@@ -33,6 +33,23 @@ impl Model {
         let record = self.records.remove(id)?;
         self.sorted.retain(|(_, other)| other != id.as_bytes());
         Some(record)
+    }
+
+    /// The place of a player by a tie rule.
+    fn place(&self, id: &str, ties: Ties) -> Option<Position> {
+        let key = self.records.get(id)?.key;
+        let place = self.sorted.partition_point(|(other, other_id)| match ties {
+            Ties::Earliest => (*other, other_id.as_slice()) < (key, id.as_bytes()),
+            Ties::Share => other.folded < key.folded,
+        });
+        Some(Position(place as u64))
+    }
+
+    /// What a change will do, having done it.
+    fn change(&mut self, id: &str, record: Record, ties: Option<Ties>) -> Change {
+        let before = ties.and_then(|ties| self.place(id, ties));
+        let previous = self.upsert(id, record);
+        Change { previous, before, after: ties.and_then(|ties| self.place(id, ties)) }
     }
 
     fn rows(&self) -> impl Iterator<Item = (&str, Record)> {
@@ -75,6 +92,18 @@ fn assert_same(index: &RankIndex, model: &Model) {
         assert_eq!(index.before(record.key, id), position);
         assert_eq!(index.through(record.key, id), Position(position.0 + 1));
         assert_eq!(index.before_score(record.key.folded), first_of_score);
+    }
+    for group in rows.chunks(WARM - 1) {
+        // Someone who is not there does not disturb the others.
+        let ids: Vec<&str> = group.iter().map(|(id, _)| id.as_str()).chain(["nobody"]).collect();
+        let mut found = Vec::new();
+        index.look_up_many(&ids, |row| found.push(row.map(|(record, _)| record)));
+        assert_eq!(found, ids.iter().map(|id| index.get(id)).collect::<Vec<_>>());
+        let (mut earliest, mut shared) = (Vec::new(), Vec::new());
+        index.positions(&ids, Ties::Earliest, |found| earliest.push(found));
+        index.positions(&ids, Ties::Share, |found| shared.push(found));
+        assert_eq!(earliest, ids.iter().map(|id| index.position(id)).collect::<Vec<_>>());
+        assert_eq!(shared, ids.iter().map(|id| index.shared_position(id)).collect::<Vec<_>>());
     }
 }
 
@@ -153,21 +182,28 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn run(limits: Limits, steps: Vec<Step>) {
     let mut index = RankIndex::with_limits(limits);
     let mut model = Model::default();
-    for step in steps {
+    // Where players were found at some time: the older, the more of them have left since.
+    let mut spots: BTreeMap<String, Spot> = BTreeMap::new();
+    for (number, step) in steps.into_iter().enumerate() {
+        let ties = [None, Some(Ties::Earliest), Some(Ties::Share)][number % 3];
         let pick = |at: prop::sample::Index| {
             let (_, id) = at.get(&model.sorted);
             String::from_utf8(id.clone()).unwrap()
         };
         match step {
             Step::Upsert(id, record) => {
-                assert_eq!(index.upsert(&id, record), model.upsert(&id, record));
+                let change = index.change(&id, spots.get(&id).copied(), record, ties);
+                assert_eq!(change, model.change(&id, record, ties));
             }
             Step::Nudge(..) | Step::Remove(..) if model.sorted.is_empty() => {}
             Step::Nudge(at, by) => {
                 let id = pick(at);
                 let mut record = model.records[&id];
                 record.key.folded = (record.key.folded + by).clamp(-1 << 53, 1 << 53);
-                assert_eq!(index.upsert(&id, record), model.upsert(&id, record));
+                let (_, spot) = index.look_up(&id).unwrap();
+                spots.insert(id.clone(), spot);
+                let change = index.change(&id, Some(spot), record, ties);
+                assert_eq!(change, model.change(&id, record, ties));
             }
             Step::Remove(at) => {
                 let id = pick(at);
@@ -262,6 +298,52 @@ fn deep(limits: Limits, players: u64, steps: u64, scores: u64) {
     assert_eq!(rows_of(&index, 0, usize::MAX).len(), sorted.len());
 }
 
+/// Players win now and then: each win goes to the end of the players with that score, as on a board in use.
+fn wins(limits: Limits, players: u64, steps: u64, hex: bool) {
+    let id = |player: u64| if hex { hex_id(player) } else { format!("p{}", player * player) };
+    let mut index = RankIndex::with_limits(limits);
+    let mut model = Model::default();
+    let mut random = Random(players);
+    for step in 0..steps {
+        let id = id(random.below(players));
+        let found = index.look_up(&id);
+        let folded = found.map_or(0, |(record, _)| record.key.folded);
+        let won = record(folded - 1, i64::try_from(step).unwrap());
+        let spot = found.map(|(_, spot)| spot);
+        let change = index.change(&id, spot, won, Some(Ties::Earliest));
+        assert_eq!(change, model.change(&id, won, Some(Ties::Earliest)));
+    }
+    assert_same(&index, &model);
+}
+
+#[test]
+fn wins_that_follow_one_another_keep_the_order() {
+    wins(SMALL, 300, 3_000, true);
+    wins(TIGHT, 500, 4_000, false);
+    wins(Limits { fingers_from: 4, ..Limits::REAL }, 2_000, 10_000, true);
+    wins(Limits::REAL, 1_000, 10_000, false);
+}
+
+#[test]
+fn a_spot_of_an_index_that_is_gone_is_only_slow() {
+    let mut index = RankIndex::with_limits(SMALL);
+    for player in 0..200 {
+        index.upsert(&hex_id(player), record(1, 1));
+    }
+    let spots: Vec<_> = (0..200).map(|player| index.look_up(&hex_id(player)).unwrap().1).collect();
+    for player in 0..200 {
+        index.remove(&hex_id(player));
+    }
+    for (player, spot) in (0..).zip(&spots) {
+        let change = index.change(&hex_id(player), Some(*spot), record(2, 1), Some(Ties::Share));
+        assert_eq!(change, Change { previous: None, before: None, after: Some(Position(0)) });
+    }
+    index.check();
+    let mut other = RankIndex::new();
+    other.change("a", Some(spots[199]), record(1, 1), None);
+    assert_eq!(other.get("a"), Some(record(1, 1)));
+}
+
 #[test]
 fn trees_of_many_levels_survive_growth_and_shrinking() {
     deep(SMALL, 2_000, 20_000, 50);
@@ -271,7 +353,7 @@ fn trees_of_many_levels_survive_growth_and_shrinking() {
 
 #[test]
 fn real_sizes_survive_growth_and_shrinking() {
-    deep(Limits::REAL, 150_000, 400_000, 1_000);
+    deep(Limits { fingers_from: 100, ..Limits::REAL }, 150_000, 400_000, 1_000);
     deep(Limits::REAL, 50_000, 200_000, u64::MAX >> 12);
 }
 

@@ -9,11 +9,13 @@
 
 use super::Position;
 use super::draft::Draft;
+use super::fingers::Fingers;
+use super::head::{Head, MAX_ROWS};
 use super::heap::{Address, Heap};
-use super::leaf::{Leaf, MAX_ROWS, partition};
+use super::leaf::{Leaf, partition};
 use super::locator::MAX_LEAVES;
-use super::node::{FANOUT, Node, number_of};
-use super::packed::Packed;
+use super::node::{FANOUT, Link, Node, number_of, score_number};
+use super::packed::{Buffer, Packed};
 use super::paged::Paged;
 use crate::SortKey;
 
@@ -22,10 +24,10 @@ use crate::SortKey;
 #[repr(C)]
 pub(super) struct LeafRef {
     pub(super) at: Address,
-    pub(super) parent: u32,
+    pub(super) parent: Link,
 }
 
-/// No parent, or the end of a list of free numbers.
+/// No leaf and no node.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// How large things get. Tests make them small to have deep trees of few players.
@@ -34,10 +36,13 @@ pub(super) struct Limits {
     pub(super) leaf_bytes: usize,
     pub(super) leaf_rows: usize,
     pub(super) fanout: usize,
+    /// Leaves from which on a tree has fingers.
+    pub(super) fingers_from: usize,
 }
 
 impl Limits {
-    pub(super) const REAL: Self = Self { leaf_bytes: 1536, leaf_rows: MAX_ROWS, fanout: FANOUT };
+    pub(super) const REAL: Self =
+        Self { leaf_bytes: 1536, leaf_rows: MAX_ROWS, fanout: FANOUT, fingers_from: 16_384 };
 }
 
 /// A player's place: leaf and row.
@@ -57,6 +62,10 @@ pub(super) struct Tree {
     pub(super) root: u32,
     pub(super) height: u16,
     pub(super) limits: Limits,
+    /// Where the players with a score begin: the leaf in which they do, or at whose end.
+    pub(super) starts: Fingers,
+    /// Where a player with a score was inserted last.
+    pub(super) ends: Fingers,
 }
 
 impl Tree {
@@ -70,11 +79,14 @@ impl Tree {
             root: NONE,
             height: 0,
             limits,
+            starts: Fingers::new(),
+            ends: Fingers::new(),
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.leaves.bytes() + self.nodes.bytes() + self.blocks.bytes()
+        let fingers = self.starts.bytes() + self.ends.bytes();
+        self.leaves.bytes() + self.nodes.bytes() + self.blocks.bytes() + fingers
     }
 
     #[inline]
@@ -92,33 +104,87 @@ impl Tree {
         &self.nodes[node as usize]
     }
 
+    /// Whether a player is where it was found some time ago.
+    pub(super) fn holds(&self, Place { leaf, row }: Place, id: Packed<'_>) -> bool {
+        let held = self.leaves.get(leaf as usize).filter(|held| held.at != Address::NONE);
+        held.is_some_and(|held| Leaf::new(self.blocks.block(held.at)).holds(row, id))
+    }
+
+    /// The players before a place.
+    #[inline]
+    pub(super) fn position(&self, Place { leaf, row }: Place) -> Position {
+        Position(self.before_leaf(leaf) + row as u64)
+    }
+
     /// The players before a leaf's first: the climb.
     #[inline]
     pub(super) fn before_leaf(&self, leaf: u32) -> u64 {
-        let (mut child, mut parent) = (leaf, self.leaves[leaf as usize].parent);
+        let mut link = self.leaves[leaf as usize].parent;
         let mut before = 0;
-        while parent != NONE {
+        while let Some((parent, index)) = link.get() {
             let node = self.node(parent);
-            before += node.before(node.index_of(child));
-            (child, parent) = (parent, node.parent);
+            before += node.before(index);
+            link = node.parent;
         }
         before
     }
 
     /// How many players have a smaller folded score.
     pub(super) fn before_score(&self, folded: i64) -> Position {
-        let key = u128::from(folded.cast_unsigned() ^ 1 << 63) << 64;
+        let key = score_number(folded);
+        let finger = self.starts.get(folded).filter(|&leaf| self.is_between(leaf, key));
+        let (leaf, before) = match finger {
+            Some(leaf) => {
+                self.prefetch_block(leaf);
+                (leaf, self.before_leaf(leaf))
+            }
+            None if self.root == NONE => return Position(0),
+            None => self.first_with(folded, key),
+        };
+        Position(before + self.leaf(leaf).before_score(folded) as u64)
+    }
+
+    /// The leaf in which the players of a score begin, or at whose end, and how many players come before that leaf.
+    fn first_with(&self, folded: i64, key: u128) -> (u32, u64) {
         let (mut number, mut before) = (self.root, 0);
-        if number == NONE {
-            return Position(0);
-        }
         for _ in 0..self.height {
             let node = self.node(number);
             let index = node.children_below(key) - 1;
             before += node.before(index);
             number = node.children[index];
+            if node.level > 1 {
+                self.node(number).prefetch_pilots();
+            }
         }
-        Position(before + self.leaf(number).before_score(folded) as u64)
+        self.prefetch_block(number);
+        self.starts.set(folded, number);
+        (number, before)
+    }
+
+    /// Whether a key that no player has, or only the first of the next leaf, certainly belongs into this leaf.
+    #[inline]
+    fn is_between(&self, leaf: u32, key: u128) -> bool {
+        let held = self.leaves.get(leaf as usize).filter(|held| held.at != Address::NONE);
+        let Some((parent, index)) = held.and_then(|held| held.parent.get()) else { return false };
+        let node = self.node(parent);
+        index + 1 < node.len() && node.key(index) < key && key <= node.key(index + 1)
+    }
+
+    /// A tree that has become large gets its fingers.
+    pub(super) fn start_fingers(&mut self) {
+        if self.leaves.len() >= self.limits.fingers_from {
+            self.starts.start();
+            self.ends.start();
+        }
+    }
+
+    /// The leaf in which a player with this score was inserted last, if a player with this key belongs there as well.
+    #[inline]
+    pub(super) fn finger(&self, key: SortKey) -> Option<u32> {
+        let leaf = self.ends.get(key.folded)?;
+        let number = number_of(key);
+        // Where the next leaf begins with the very key, ids decide.
+        (self.is_between(leaf, number) && self.is_between(leaf, number + 1)).then_some(leaf)
     }
 
     /// The leaf in which a player with this key and id is or would be, and how many players come before that leaf.
@@ -141,7 +207,7 @@ impl Tree {
         let node = self.node(node);
         let number = number_of(key);
         let low = node.children_below(number);
-        if low == node.len() || node.keys[low] != number {
+        if low == node.len() || node.key(low) != number {
             return low - 1;
         }
         // Several children start with the very key: their first ids decide.
@@ -149,7 +215,7 @@ impl Tree {
         low - 1
             + partition(equal, |index| {
                 let first = self.first_leaf(node.children[low + index], node.level - 1);
-                self.leaf(first).id(0).cmp_text(id).is_le()
+                self.leaf(first).id(0, &mut Buffer::new()).cmp_text(id).is_le()
             })
     }
 
@@ -168,14 +234,8 @@ impl Tree {
         }
         for _ in 0..self.height {
             let node = self.node(number);
-            let mut index = 0;
-            while left >= u64::from(node.counts[index]) {
-                left -= u64::from(node.counts[index]);
-                index += 1;
-                if index == node.len() {
-                    return None;
-                }
-            }
+            let (index, before) = node.at(left)?;
+            left -= before;
             number = node.children[index];
         }
         let row = usize::try_from(left).ok()?;
@@ -184,25 +244,31 @@ impl Tree {
 
     /// The leaf after this one.
     pub(super) fn next_leaf(&self, leaf: u32) -> Option<u32> {
-        let (mut child, mut parent) = (leaf, self.leaves[leaf as usize].parent);
-        while parent != NONE {
+        let mut link = self.leaves[leaf as usize].parent;
+        while let Some((parent, index)) = link.get() {
             let node = self.node(parent);
-            let next = node.index_of(child) + 1;
-            if next < node.len() {
-                return Some(self.first_leaf(node.children[next], node.level - 1));
+            if index + 1 < node.len() {
+                return Some(self.first_leaf(node.children[index + 1], node.level - 1));
             }
-            (child, parent) = (parent, node.parent);
+            link = node.parent;
         }
         None
     }
 
-    /// A new leaf of some rows of a draft, which must fit.
-    pub(super) fn new_leaf(&mut self, draft: &Draft, from: usize, to: usize, parent: u32) -> u32 {
-        let head = draft.head(from, to);
+    /// A new leaf of some rows of a draft, which must fit, and room for `spare` bytes of rows more.
+    pub(super) fn new_leaf(
+        &mut self,
+        draft: &Draft,
+        from: usize,
+        to: usize,
+        spare: usize,
+        parent: Link,
+    ) -> u32 {
+        let head = self.with_room(draft.head(from, to), spare);
         let number = match self.free_leaf {
             NONE => self.leaves.push(LeafRef { at: Address::default(), parent }),
             free => {
-                self.free_leaf = self.leaves[free as usize].parent;
+                self.free_leaf = next_free(self.leaves[free as usize].parent);
                 free as usize
             }
         };
@@ -215,8 +281,14 @@ impl Tree {
         leaf
     }
 
+    /// A head with room for more rows, as far as a leaf may have them.
+    pub(super) fn with_room(&self, head: Head, spare: usize) -> Head {
+        head.with_room(spare, self.limits.leaf_rows, self.limits.leaf_bytes)
+    }
+
     pub(super) fn free_leaf(&mut self, leaf: u32) {
-        self.leaves[leaf as usize] = LeafRef { at: Address::default(), parent: self.free_leaf };
+        let parent = free_link(self.free_leaf);
+        self.leaves[leaf as usize] = LeafRef { at: Address::NONE, parent };
         self.free_leaf = leaf;
     }
 
@@ -224,7 +296,7 @@ impl Tree {
         match self.free_node {
             NONE => u32::try_from(self.nodes.push(*node)).expect("fewer nodes than leaves"),
             free => {
-                self.free_node = self.nodes[free as usize].parent;
+                self.free_node = next_free(self.nodes[free as usize].parent);
                 self.nodes[free as usize] = *node;
                 free
             }
@@ -232,7 +304,16 @@ impl Tree {
     }
 
     pub(super) fn free_node(&mut self, node: u32) {
-        self.nodes[node as usize] = Node::new(0, self.free_node);
+        self.nodes[node as usize] = Node::new(0, free_link(self.free_node));
         self.free_node = node;
     }
+}
+
+/// How a free number tells the next free one.
+fn free_link(next: u32) -> Link {
+    if next == NONE { Link::NONE } else { Link::new(next, 0) }
+}
+
+fn next_free(link: Link) -> u32 {
+    link.get().map_or(NONE, |(next, _)| next)
 }

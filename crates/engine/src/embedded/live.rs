@@ -11,7 +11,11 @@ use std::{
 use compact_str::CompactString;
 use parking_lot::RwLock;
 use standings_core::{
-    Found, Order, PlayerId, Position, RankIndex, Record, SortKey, rule::Entry, standing::Standing,
+    Found, Order, PlayerId, Position, RankIndex, Record, SortKey,
+    board::Ties,
+    rank_index::{Change, Spot},
+    rule::Entry,
+    standing::Standing,
 };
 
 /// The rank index of an open or closing season.
@@ -114,10 +118,22 @@ impl Live {
 
     /// Sets an entry, whatever it was.
     pub(crate) fn set(&mut self, player: &PlayerId, record: Record) {
-        let before = self.index.get_or_insert_default().upsert(player, record);
+        self.change(player, None, record, None);
+    }
+
+    /// The same where the entry may have been looked up; tells the places before and after by one of the tie rules.
+    pub(crate) fn change(
+        &mut self,
+        player: &PlayerId,
+        spot: Option<Spot>,
+        record: Record,
+        ties: Option<Ties>,
+    ) -> Change {
+        let change = self.index.get_or_insert_default().change(player, spot, record, ties);
         for view in self.views.iter_mut().flat_map(|views| &mut views.0) {
-            view.keep(player, before);
+            view.keep(player, change.previous);
         }
+        change
     }
 
     /// Takes an entry off; whether there was one.

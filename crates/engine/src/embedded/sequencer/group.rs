@@ -7,7 +7,7 @@ use rapidhash::{HashMapExt as _, RapidHashMap};
 use standings_core::{
     Board, BoardId, EventId, Millis, Name, PlayerId, Profile, SeasonId,
     limits::MAX_AHEAD,
-    rank_index::WARM,
+    rank_index::{Spot, WARM},
     rule::{Entry, Rejection, Submission, decide, event_time},
 };
 use tokio::sync::oneshot;
@@ -54,6 +54,7 @@ pub(super) struct DraftEvent {
     pub(super) target: usize,
     pub(super) player: PlayerId,
     pub(super) previous: Option<Entry>,
+    pub(super) spot: Option<Spot>,
     pub(super) entry: Entry,
     /// Whether anyone will be told the ranks.
     pub(super) ranked: bool,
@@ -110,14 +111,14 @@ impl Draft {
         }))
     }
 
-    /// The player's entry as this group has it.
-    fn entry(&self, target: usize, player: &PlayerId) -> Option<Entry> {
+    /// The player's entry as this group has it, and where the standing has it.
+    fn entry(&self, target: usize, player: &PlayerId) -> (Option<Entry>, Option<Spot>) {
         if let Some(entry) = self.entries.get(&(target, player.clone())) {
-            return Some(*entry);
+            return (Some(*entry), None);
         }
         let Target { live, definition, .. } = &self.targets[target];
-        let record = live.read().index().get(player)?;
-        Some(entry_of(definition.order(), record))
+        let found = live.read().index().look_up(player);
+        found.map(|(record, spot)| (entry_of(definition.order(), record), spot)).unzip()
     }
 
     /// What an event id was used for, in this group or before.
@@ -135,13 +136,13 @@ impl Draft {
         &mut self,
         target: usize,
         player: PlayerId,
-        previous: Option<Entry>,
+        (previous, spot): (Option<Entry>, Option<Spot>),
         entry: Entry,
         ranked: bool,
     ) {
         self.entries.insert((target, player.clone()), entry);
         let ranks = [None; 2];
-        self.events.push(DraftEvent { target, player, previous, entry, ranked, ranks });
+        self.events.push(DraftEvent { target, player, previous, spot, entry, ranked, ranks });
     }
 
     /// Notes what a player is called until now, where that is still to be written.
@@ -368,7 +369,7 @@ fn decide_one(
         .season_at(at)
         .and_then(|index| draft.target(board, index))
         .ok_or(Rejection::SeasonClosed)?;
-    let previous = draft.entry(target, &submission.player);
+    let (previous, spot) = draft.entry(target, &submission.player);
     let entry = decide(&board.definition, previous, &submission, at, now)?;
     let Submission { player, points, event_id, user_name, .. } = submission;
     draft.rename(&player, user_name, known.profile);
@@ -377,7 +378,7 @@ fn decide_one(
     if let Some(id) = &event.event_id {
         draft.ids.insert((board.no, id.clone()), StoredId::of(&event));
     }
-    draft.accept(target, event.player.clone(), previous, entry, true);
+    draft.accept(target, event.player.clone(), (previous, spot), entry, true);
     draft.records.push(Record::Event(event));
     Ok(Outcome::Accepted(draft.events.len() - 1))
 }

@@ -1,7 +1,12 @@
 //! Showing a durable group to readers, and answering those who sent it.
 
 use parking_lot::{ArcRwLockWriteGuard, RawRwLock};
-use standings_core::{PlayerId, SortKey, board::Ties, rank_index::WARM, rule::Rejection};
+use standings_core::{
+    PlayerId, SortKey,
+    board::Ties,
+    rank_index::{Change, WARM},
+    rule::Rejection,
+};
 
 use super::{
     Sequencer,
@@ -82,19 +87,10 @@ fn warm(live: &Live, target: &Target, events: &[DraftEvent]) {
 
 /// Applies one event; the ranks before and after it, where anyone will be told.
 fn publish(live: &mut Live, target: &Target, event: &DraftEvent) -> [Option<RankAnswer>; 2] {
-    let ties = target.definition.ties();
     let record = record_of(target.definition.order(), event.entry);
-    if !event.ranked {
-        live.set(&event.player, record);
-        return [None; 2];
-    }
-    let before = event.previous.and_then(|_| rank(live, ties, &event.player));
-    live.set(&event.player, record);
-    let moved = event.previous.is_none_or(|previous| {
-        (previous.score, previous.at) != (event.entry.score, event.entry.at)
-    });
-    let after = if moved { rank(live, ties, &event.player) } else { before };
-    [before, after]
+    let ties = event.ranked.then(|| target.definition.ties());
+    let Change { before, after, .. } = live.change(&event.player, event.spot, record, ties);
+    [before, after].map(|place| place.map(|position| RankAnswer::exact(position.rank())))
 }
 
 /// A player's rank, by the cheaper way that the tie rule allows.

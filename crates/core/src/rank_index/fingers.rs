@@ -1,0 +1,82 @@
+//! Shortcuts to the places where scores begin and end.
+//!
+//! On a board with many ties nearly everything happens at few places: a new score goes to the end of the players who have
+//! it, and a shared rank is where they begin. The way down to either from the root is a row of cache misses; a finger is the
+//! number of the leaf where it ended last time. It is a hint: the separators of the leaf's parent say whether it still
+//! holds.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Scores that are remembered, at most: more than most boards have, and small enough for the nearest caches.
+const SLOTS: usize = 4096;
+/// Bits of a slot that are the leaf's number.
+const LEAF_BITS: u32 = 24;
+
+/// A leaf for some scores each. Readers set fingers as well, so a slot is one number: the low bits of the score, and the
+/// leaf's number plus one.
+pub(super) struct Fingers(Option<Box<[AtomicU64; SLOTS]>>);
+
+impl Fingers {
+    pub(super) const fn new() -> Self {
+        Self(None)
+    }
+
+    /// Begins to remember: 32 KiB that a large tree is worth.
+    pub(super) fn start(&mut self) {
+        if self.0.is_none() {
+            let slots: Vec<_> = (0..SLOTS).map(|_| AtomicU64::new(0)).collect();
+            self.0 = slots.try_into().ok();
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, folded: i64) -> Option<u32> {
+        let held = self.slot(folded)?.load(Ordering::Relaxed);
+        let leaf = u32::try_from(held & ((1 << LEAF_BITS) - 1)).ok()?.checked_sub(1)?;
+        (held >> LEAF_BITS == tag(folded)).then_some(leaf)
+    }
+
+    #[inline]
+    pub(super) fn set(&self, folded: i64, leaf: u32) {
+        if let Some(slot) = self.slot(folded) {
+            slot.store(tag(folded) << LEAF_BITS | u64::from(leaf + 1), Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.0.as_deref().map_or(0, size_of_val)
+    }
+
+    #[inline]
+    fn slot(&self, folded: i64) -> Option<&AtomicU64> {
+        let mixed = folded.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let number = usize::try_from(mixed >> (u64::BITS - SLOTS.trailing_zeros())).ok()?;
+        self.0.as_ref()?.get(number)
+    }
+}
+
+#[inline]
+fn tag(folded: i64) -> u64 {
+    folded.cast_unsigned() & (u64::MAX >> LEAF_BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finger_is_that_of_its_own_score_only() {
+        let mut fingers = Fingers::new();
+        fingers.set(1, 7);
+        assert_eq!((fingers.get(1), fingers.bytes()), (None, 0));
+        fingers.start();
+        for folded in [0, 1, -3, 5_000, -(1 << 53)] {
+            assert_eq!(fingers.get(folded), None);
+            fingers.set(folded, 0xff_fffe);
+            assert_eq!(fingers.get(folded), Some(0xff_fffe));
+            fingers.set(folded, 0);
+            assert_eq!(fingers.get(folded), Some(0));
+            assert_eq!(fingers.get(folded + 2), None);
+        }
+    }
+}
