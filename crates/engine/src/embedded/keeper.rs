@@ -102,14 +102,8 @@ pub(crate) struct Import {
     pub(crate) reply: oneshot::Sender<Result<u64>>,
 }
 
-/// How much others go before this thread where processors are short, in steps of `nice`.
-const NICE: i32 = 10;
-
 /// Works until there is nothing more to come.
 pub(crate) fn run(shared: &Arc<Shared>, jobs: &Receiver<Job>) {
-    // Nobody waits for these files; everybody waits for the sequencer. A system that refuses has its reasons.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE);
     // Standings that the disk did not take. They are tried again and hold up nothing else: someone may be waiting.
     let mut refused: Vec<Freeze> = Vec::new();
     // Boards whose streaks are likewise to be counted again.
