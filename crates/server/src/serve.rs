@@ -1,6 +1,11 @@
 //! `standings serve`: from settings to a running server, and back down in good order.
 
-use std::{io::Write as _, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io::{self, Write as _},
+    net::SocketAddr,
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context;
 use standings_core::{Board, BoardId, KeyName, Millis};
@@ -8,7 +13,10 @@ use standings_engine::{
     Engine, Role, SystemClock,
     embedded::{Durability, Embedded, Options},
 };
-use tokio::{net::TcpListener, sync::oneshot};
+use tokio::{
+    net::{TcpListener, TcpSocket},
+    sync::oneshot,
+};
 
 use crate::{
     app::{App, DEFAULT_BOARD},
@@ -39,12 +47,23 @@ pub fn serve(settings: Settings) -> anyhow::Result<()> {
     result
 }
 
+/// Connections that the system may keep ready while they wait to be accepted, if it allows so many: thousands of players
+/// come back at once when a game does, and one who finds the queue full is held for a second.
+const BACKLOG: u32 = 4096;
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // As for any server: a port in use by connections that are ending is free.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
 async fn until_signal(config: Config) -> anyhow::Result<()> {
     let tls = config.tls.as_ref().map(tls).transpose()?;
     // The port answers from the start, so that an orchestrator sees a process that is up and not ready yet.
-    let listener = TcpListener::bind(config.listen)
-        .await
-        .with_context(|| format!("cannot listen on {}", config.listen))?;
+    let listener =
+        listen(config.listen).with_context(|| format!("cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
     let app = App::new(config.http.clone());
     let (stop, stopped) = oneshot::channel::<()>();
