@@ -43,7 +43,8 @@ impl Tree {
             self.height = 0;
             return Inserted { leaf: self.root, position: Position(0) };
         }
-        let (leaf, before) = match self.finger(record.key) {
+        let finger = if self.trust.is_due() { self.finger(record.key) } else { None };
+        let (leaf, before) = match finger {
             Some(leaf) => (leaf, self.count_above(leaf)),
             None => self.count_down_to(record.key, id),
         };

@@ -9,7 +9,7 @@
 
 use super::Position;
 use super::draft::Draft;
-use super::fingers::Fingers;
+use super::fingers::{Fingers, Trust};
 use super::head::{Head, MAX_ROWS};
 use super::heap::{Address, Heap};
 use super::leaf::{Leaf, partition};
@@ -66,6 +66,7 @@ pub(super) struct Tree {
     pub(super) starts: Fingers,
     /// Where a player with a score was inserted last.
     pub(super) ends: Fingers,
+    pub(super) trust: Trust,
 }
 
 impl Tree {
@@ -81,6 +82,7 @@ impl Tree {
             limits,
             starts: Fingers::new(),
             ends: Fingers::new(),
+            trust: Trust::new(),
         }
     }
 
@@ -180,11 +182,13 @@ impl Tree {
 
     /// The leaf in which a player with this score was inserted last, if a player with this key belongs there as well.
     #[inline]
-    pub(super) fn finger(&self, key: SortKey) -> Option<u32> {
+    pub(super) fn finger(&mut self, key: SortKey) -> Option<u32> {
         let leaf = self.ends.get(key.folded)?;
         let number = number_of(key);
         // Where the next leaf begins with the very key, ids decide.
-        (self.is_between(leaf, number) && self.is_between(leaf, number + 1)).then_some(leaf)
+        let found = self.is_between(leaf, number) && self.is_between(leaf, number + 1);
+        self.trust.note(found);
+        found.then_some(leaf)
     }
 
     /// The leaf in which a player with this key and id is or would be, and how many players come before that leaf.

@@ -68,7 +68,8 @@ impl RankIndex {
         let keys = &keys[..keys.len().min(WARM)];
         let mut ways = [(0, None); WARM];
         for (way, key) in ways.iter_mut().zip(keys) {
-            *way = (number_of(*key), self.tree.ends.get(key.folded));
+            let finger = if self.tree.trust.pays() { self.tree.ends.get(key.folded) } else { None };
+            *way = (number_of(*key), finger);
         }
         self.tree.descend(&ways[..keys.len()]);
     }
