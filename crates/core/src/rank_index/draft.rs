@@ -4,6 +4,7 @@ use super::Record;
 use super::edit::write_ids;
 use super::head::{Head, numbers};
 use super::leaf::Leaf;
+use super::node::{Child, number_of};
 use super::packed::{Buffer, Form, Packed};
 use crate::{SortKey, time::Millis};
 
@@ -74,13 +75,19 @@ impl Draft {
         Head::new(rows.len(), form, id_bytes, low, high)
     }
 
+    /// What the parent of a leaf with these rows knows of it.
+    pub(super) fn child(&self, number: u32, from: usize, to: usize) -> Child {
+        let count = u32::try_from(to - from).expect("a leaf is small");
+        Child { number, count, key: number_of(self.key(from)) }
+    }
+
     /// Where to split rows that do not fit one leaf, given that the row at `new` is the reason. A row that came at the
     /// end starts a leaf of its own: rows arriving in order then leave full leaves behind, not halves.
     pub(super) fn split_at(&self, new: usize) -> usize {
         if new + 1 == self.rows.len() {
             return new;
         }
-        // By bytes, not by rows: one long id must not make a half that again does not fit.
+        // By bytes of ids, not by rows: one may be as long as all the others.
         let half = self.ids.len() / 2;
         let mut bytes = 0;
         let middle = self.rows.iter().position(|row| {

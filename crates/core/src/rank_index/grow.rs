@@ -147,7 +147,7 @@ impl Tree {
     /// Replaces the content of a leaf by some rows of a draft, unless they are too many for one leaf.
     pub(super) fn rewrite(&mut self, leaf: u32, draft: &Draft, from: usize, to: usize) -> bool {
         let head = draft.head(from, to);
-        if head.rows > self.limits.leaf_rows || head.size() > self.limits.leaf_bytes {
+        if !self.is_leaf(&head) {
             return false;
         }
         // Ids of many forms need room in two places, and one of them runs out.
@@ -179,33 +179,65 @@ impl Tree {
         run: Run,
     ) -> u32 {
         self.start_fingers();
-        let middle = if run.is_long() { self.split_after(draft, new) } else { None };
-        let middle = middle.unwrap_or_else(|| draft.split_at(new));
-        let parent = self.leaves[leaf as usize].parent;
-        let right = self.new_leaf(draft, middle, draft.len(), SPARE, Link::NONE);
-        assert!(self.rewrite(leaf, draft, 0, middle), "half a leaf fits a leaf");
+        let Some(middle) = self.split_at(draft, new, run) else {
+            return self.split_around(locator, leaf, draft, new);
+        };
         let moved = (middle..draft.len()).filter(|&row| row != new);
-        relocate(locator, draft, moved, leaf, right);
-        let count = |rows: usize| u32::try_from(rows).expect("a leaf is small");
+        let right = self.cut(locator, leaf, draft, middle, middle, moved);
         if new == 0 {
             self.first_changed(leaf);
         }
-        let left = Child { number: leaf, count: count(middle), key: number_of(draft.key(0)) };
-        let added = Child {
-            number: right,
-            count: count(draft.len() - middle),
-            key: number_of(draft.key(middle)),
-        };
-        self.add_child(parent, 0, left, added);
+        let left = draft.child(leaf, 0, middle);
+        let parent = self.leaves[leaf as usize].parent;
+        self.add_child(parent, 0, left, draft.child(right, middle, draft.len()));
         if new < middle { leaf } else { right }
     }
 
-    /// Where rows come one after another, the next one is expected after the new one. Split there, all that are to come
-    /// go to the end of a leaf, and leave full leaves behind.
-    fn split_after(&self, draft: &Draft, new: usize) -> Option<usize> {
-        let middle = new + 1;
-        let fits = |from, to| draft.head(from, to).size() <= self.limits.leaf_bytes;
-        (middle < draft.len() && fits(0, middle) && fits(middle, draft.len())).then_some(middle)
+    /// Where to cut so that both parts fit a leaf, if there is such a place near the middle or at the new row.
+    fn split_at(&self, draft: &Draft, new: usize, run: Run) -> Option<usize> {
+        let half = draft.split_at(new);
+        // Where rows come one after another, the next one is expected after the new one. Cut there, all that are to come go to the
+        // end of a leaf, and leave full leaves behind.
+        let places = if run.is_long() { [new + 1, half, new] } else { [half, new + 1, new] };
+        let fits = |from, to| self.is_leaf(&draft.head(from, to));
+        let mut places = places.into_iter().filter(|middle| (1..draft.len()).contains(middle));
+        places.find(|&middle| fits(0, middle) && fits(middle, draft.len()))
+    }
+
+    /// A new row that is unlike the others, in a leaf of many: with it either part would be too wide. It gets a leaf of
+    /// its own between them.
+    fn split_around(&mut self, locator: &mut Locator, leaf: u32, draft: &Draft, new: usize) -> u32 {
+        let right = self.cut(locator, leaf, draft, new, new + 1, new + 1..draft.len());
+        // The counts above have the new row already: until it has its leaf, it counts with the left part.
+        let mut left = draft.child(leaf, 0, new);
+        left.count += 1;
+        let parent = self.leaves[leaf as usize].parent;
+        self.add_child(parent, 0, left, draft.child(right, new + 1, draft.len()));
+        left.count -= 1;
+        let alone = self.new_leaf(draft, new, new + 1, 0, Link::NONE);
+        let parent = self.leaves[leaf as usize].parent;
+        self.add_child(parent, 0, left, draft.child(alone, new, new + 1));
+        alone
+    }
+
+    /// Leaves the rows before `end` in a leaf and puts those from `start` on into a new one.
+    fn cut(
+        &mut self,
+        locator: &mut Locator,
+        leaf: u32,
+        draft: &Draft,
+        end: usize,
+        start: usize,
+        moved: impl Iterator<Item = usize>,
+    ) -> u32 {
+        let right = self.new_leaf(draft, start, draft.len(), SPARE, Link::NONE);
+        assert!(self.rewrite(leaf, draft, 0, end), "a part that was chosen to fit");
+        relocate(locator, draft, moved, leaf, right);
+        right
+    }
+
+    fn is_leaf(&self, head: &Head) -> bool {
+        head.rows <= self.limits.leaf_rows && head.size() <= self.limits.leaf_bytes
     }
 
     /// Adds a child after `left`, whose count changed with it, to the node `parent`, or to a new root above both.

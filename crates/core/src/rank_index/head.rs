@@ -213,12 +213,17 @@ impl Head {
                 // The eight bytes that end with the number, as when reading it.
                 let end = self.column_at(column) + (slot + 1) * width;
                 let word: &mut [u8; 8] = block[end - 8..].first_chunk_mut().expect("in the leaf");
-                let before =
-                    u64::from_le_bytes(*word) << (8 * width - 1) << 1 >> (8 * width - 1) >> 1;
+                let before = u64::from_le_bytes(*word) & low_bytes(8 - width);
                 *word = (before | delta << (64 - 8 * width)).to_le_bytes();
             }
         }
     }
+}
+
+/// A mask of the lowest so many bytes of a number, up to seven.
+#[inline]
+fn low_bytes(count: usize) -> u64 {
+    (1 << (8 * count)) - 1
 }
 
 /// The three numbers of a record, as the columns hold them.

@@ -46,7 +46,7 @@ pub(super) fn find_pair<R>(
         .find_map(|(at, _)| confirm(start + at))
 }
 
-/// The sum of the first so many bytes of some sevens of eight: without a branch, because how many is anyone's guess.
+/// The sum of the first `count` of 56 bytes: without a branch, because how many is anyone's guess.
 #[inline]
 pub(super) fn sum_before(bytes: &[u8; 56], count: usize) -> u64 {
     const EVEN: u64 = 0x00ff_00ff_00ff_00ff;

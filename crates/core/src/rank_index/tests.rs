@@ -344,6 +344,42 @@ fn a_spot_of_an_index_that_is_gone_is_only_slow() {
     assert_eq!(other.get("a"), Some(record(1, 1)));
 }
 
+/// A full leaf of players in order of score, all at one time, and someone who is unlike them in score and both times.
+fn someone_unlike_the_others(ids: &[String], at_row: usize) {
+    let rows: Vec<(String, Record)> =
+        ids.iter().cloned().zip((0..).map(|folded| record(folded, 1_790_000_000_000))).collect();
+    for limits in [Limits::REAL, TIGHT] {
+        for (score, at) in [(-1 << 53, 0), (-1 << 53, -62_167_219_200_000), (0, 0), (0, 1)] {
+            let mut index = RankIndex::from_sorted_with(limits, rows.clone(), 0).unwrap();
+            let mut model = Model::default();
+            for (id, record) in &rows {
+                model.upsert(id, *record);
+            }
+            let key = SortKey { folded: i64::try_from(at_row).unwrap() + score, at: Millis(at) };
+            let unlike = Record { key, updated_at: Millis(253_402_207_200_000) };
+            for id in ["7", "18446744073709551615", "0123456789abcdef01234567"] {
+                let change = index.change(id, None, unlike, Some(Ties::Earliest));
+                assert_eq!(change, model.change(id, unlike, Some(Ties::Earliest)));
+                assert_same(&index, &model);
+            }
+        }
+    }
+}
+
+#[test]
+fn someone_unlike_the_others_of_a_full_leaf_finds_room() {
+    let long: Vec<String> = (0..128_u64).map(|n| (u64::MAX - 1 - n).to_string()).collect();
+    let short: Vec<String> = (1_000..1_128_u64).map(|n| n.to_string()).collect();
+    let texts: Vec<String> = (0..60).map(|n| format!("{n:0>24}z")).collect();
+    let mut mixed: Vec<String> = (1_000..1_120_u64).map(|n| n.to_string()).collect();
+    mixed.extend((0..4).map(|n| format!("{n}").repeat(128)));
+    for ids in [long, short, texts, mixed] {
+        for at_row in [0, 1, ids.len() / 2, ids.len() - 5, ids.len() - 1, ids.len()] {
+            someone_unlike_the_others(&ids, at_row);
+        }
+    }
+}
+
 #[test]
 fn trees_of_many_levels_survive_growth_and_shrinking() {
     deep(SMALL, 2_000, 20_000, 50);
