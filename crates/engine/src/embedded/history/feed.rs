@@ -11,7 +11,7 @@ use standings_core::{PlayerId, Profile};
 
 use super::{
     Group, History, HistoryError, Result, StoredEvent, event_key, friends::StoredFriends,
-    names::name_key, rows::Rows,
+    names::name_key, rows, rows::Rows,
 };
 use crate::embedded::record::Record;
 
@@ -22,6 +22,8 @@ const BATCH_RECORDS: usize = 262_144;
 /// [`History::hurry`]).
 const GATHER: Duration =
     if cfg!(test) { Duration::from_millis(10) } else { Duration::from_secs(10) };
+/// Fewer records than this after a tenth of that time will not become a table, and need not wait for it.
+const FEW_RECORDS: usize = rows::TABLE_ROWS.div_ceil(10);
 /// Groups that are forgotten at once after they were applied: some thousand records.
 const FORGOTTEN_GROUPS: usize = 2;
 /// How often what was applied is made to survive a power cut. Until then the log keeps its segments.
@@ -113,7 +115,8 @@ impl History {
         let mut tail = self.tail.lock();
         let persist_at = dirty.then(|| Instant::now() + PERSIST_EVERY);
         loop {
-            let gathered = tail.ready_since().map(|since| since + GATHER);
+            let patience = if tail.ready() < FEW_RECORDS { GATHER / 10 } else { GATHER };
+            let gathered = tail.ready_since().map(|since| since + patience);
             let now = Instant::now();
             let due = tail.closing || tail.hurry || gathered.is_some_and(|until| until <= now);
             if tail.ready() >= BATCH_RECORDS || due && tail.ready() > 0 || tail.closing {
@@ -144,22 +147,23 @@ impl History {
         self.work.notify_one();
     }
 
-    /// Applies groups in an atomic batch, together with the position that they lead to.
+    /// Applies groups, in atomic batches together with the positions that they lead to.
     ///
-    /// Events and their ids may be there before the batch, as tables. A crash in between leaves them ahead of the position:
+    /// Events and their ids may be there before their batch, as tables. A crash in between leaves them ahead of the position:
     /// they are applied again, under the same keys, and until then whoever reads the store prefers what waits.
     fn apply(&self, groups: &[Arc<Group>]) -> Result<()> {
         // An erasure looks at what the store has, so all that comes before it must be there: it is a batch of its own.
         for together in groups.chunk_by(|a, b| !a.erases() && !b.erases()) {
             let _changing = self.changing.lock();
             // Out of this process at once: what is left in it would have to find room later.
-            self.batch(together)?.durability(Some(PersistMode::Buffer)).commit()?;
+            self.store_tables(together)?.durability(Some(PersistMode::Buffer)).commit()?;
         }
         Ok(())
     }
 
-    /// Everything that groups change, and the position that they lead to; but for what is in tables already.
-    fn batch(&self, groups: &[Arc<Group>]) -> Result<OwnedWriteBatch> {
+    /// Stores what becomes tables. Returns the batch of everything else that the groups change, and of the position that
+    /// they lead to.
+    fn store_tables(&self, groups: &[Arc<Group>]) -> Result<OwnedWriteBatch> {
         let mut batch = self.db.batch();
         // What earlier records of this very batch have made of profiles: the store cannot tell yet.
         let mut profiles = HashMap::new();
@@ -177,14 +181,39 @@ impl History {
                 }
             }
         }
-        events.store(&mut batch, &self.events)?;
+        // A keyspace that cannot be made is noticed before there is a table.
+        let mut stores = vec![(events, self.events.clone())];
         for (bucket, ids) in ids {
-            ids.store(&mut batch, &self.ids.ending(&self.db, bucket)?)?;
+            stores.push((ids, self.ids.ending(&self.db, bucket)?));
+        }
+        let (tables, rows): (Vec<_>, Vec<_>) =
+            stores.into_iter().partition(|(rows, keyspace)| rows.are_a_table(keyspace));
+        for (rows, keyspace) in rows {
+            let journaled = rows.store(&mut batch, &keyspace);
+            self.journaled.fetch_add(journaled, Ordering::Relaxed);
+        }
+        if !tables.is_empty() {
+            self.before_tables()?;
+        }
+        for (rows, keyspace) in tables {
+            rows.store_table(&keyspace)?;
         }
         if let Some(last) = groups.last() {
             batch.insert(&self.meta, "position", last.end().to_be_bytes());
         }
         Ok(batch)
+    }
+
+    /// A table takes what its keyspace has in memory to the disk, and so must not be ahead of the journal: half of an
+    /// erasure would survive a power cut. And the journal, of which the store sees no end where tables come in between, is
+    /// ended here once it is long.
+    fn before_tables(&self) -> Result<()> {
+        self.db.persist(PersistMode::SyncAll)?;
+        if self.journaled.load(Ordering::Relaxed) >= super::JOURNAL_BYTES {
+            self.meta.rotate_memtable()?;
+            self.journaled.store(0, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     fn apply_record(
@@ -195,7 +224,7 @@ impl History {
         seq: u64,
     ) -> Result<()> {
         match record {
-            // Events are sorted first; see `apply`.
+            // Events go into the store sorted; see `store_tables`.
             Record::Event(_) | Record::NameWas { .. } => {}
             Record::Scores { .. } => {
                 batch.insert(&self.imports, seq.to_be_bytes(), postcard::to_stdvec(record)?);
@@ -266,6 +295,6 @@ impl History {
     pub(crate) fn break_off(&self) -> Result<()> {
         let groups = self.tail.lock().next(BATCH_RECORDS);
         let _changing = self.changing.lock();
-        self.batch(&groups).map(drop)
+        self.store_tables(&groups).map(drop)
     }
 }

@@ -79,8 +79,10 @@ pub(crate) struct History {
     catalog: Keyspace,
     imports: Keyspace,
     tail: Mutex<Tail>,
-    /// Held by whoever changes the store: the feeding thread, and the keeper when it clears away.
+    /// Held while events change: by the feeding thread, and by the keeper when it clears away.
     changing: Mutex<()>,
+    /// Bytes of events in the store's journal since it was last ended here.
+    journaled: AtomicU64,
     /// What compactions leave out.
     gone: Gone,
     /// Signals the feeding thread: records wait, or the end has come.
@@ -200,6 +202,7 @@ impl History {
             imports,
             tail: Mutex::new(Tail::new(position)),
             changing: Mutex::new(()),
+            journaled: AtomicU64::new(0),
             gone,
             work: Condvar::new(),
             room: tokio::sync::Notify::new(),

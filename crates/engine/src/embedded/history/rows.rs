@@ -11,7 +11,7 @@ use super::Result;
 
 /// From so many rows on they become a table of their own. Many small tables would cost more in merging than they save.
 /// So few in tests that they meet both ways.
-const TABLE_ROWS: usize = if cfg!(test) { 4 } else { 65_536 };
+pub(super) const TABLE_ROWS: usize = if cfg!(test) { 4 } else { 65_536 };
 /// Tables that have not been merged yet. With more the store slows down those who put in row by row, until it has caught
 /// up; of tables it takes any number, and reads would have to look into all of them.
 const MOST_TABLES: usize = 24;
@@ -58,16 +58,24 @@ impl Rows {
         &self.bytes[row.value as usize..row.end as usize]
     }
 
-    /// Puts the rows into a keyspace: with the batch, or at once as a table. What is put there at once is there before the
-    /// batch, and again if the batch fails and is made anew.
-    pub(super) fn store(mut self, batch: &mut OwnedWriteBatch, keyspace: &Keyspace) -> Result<()> {
+    /// Whether there are so many that they are better off as a table.
+    pub(super) fn are_a_table(&self, keyspace: &Keyspace) -> bool {
+        self.rows.len() >= TABLE_ROWS && keyspace.l0_table_count() < MOST_TABLES
+    }
+
+    /// Puts the rows into a batch for a keyspace; returns how many bytes they are.
+    pub(super) fn store(mut self, batch: &mut OwnedWriteBatch, keyspace: &Keyspace) -> u64 {
         self.sort();
-        if self.rows.len() < TABLE_ROWS || keyspace.l0_table_count() >= MOST_TABLES {
-            for row in &self.rows {
-                batch.insert(keyspace, self.key(*row), self.value(*row));
-            }
-            return Ok(());
+        for row in &self.rows {
+            batch.insert(keyspace, self.key(*row), self.value(*row));
         }
+        u64::from(self.len())
+    }
+
+    /// Puts the rows into a keyspace at once, as a table. They are there before any batch, and again if the batch that goes with
+    /// them fails and is made anew.
+    pub(super) fn store_table(mut self, keyspace: &Keyspace) -> Result<()> {
+        self.sort();
         let mut table = keyspace.start_ingestion()?;
         for row in &self.rows {
             table.write(self.key(*row), self.value(*row))?;
@@ -140,9 +148,13 @@ mod tests {
                 rows.push(&[start, end], &value).unwrap();
                 model.insert(key, value);
             }
-            let mut batch = db.batch();
-            rows.store(&mut batch, &keyspace).unwrap();
-            batch.commit().unwrap();
+            if rows.are_a_table(&keyspace) {
+                rows.store_table(&keyspace).unwrap();
+            } else {
+                let mut batch = db.batch();
+                rows.store(&mut batch, &keyspace);
+                batch.commit().unwrap();
+            }
             let stored: BTreeMap<Vec<u8>, u64> = keyspace
                 .iter()
                 .map(|guard| guard.into_inner().unwrap())
