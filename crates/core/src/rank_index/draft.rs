@@ -81,9 +81,9 @@ impl Draft {
         Child { number, count, key: number_of(self.key(from)) }
     }
 
-    /// Where to split rows that do not fit one leaf, given that the row at `new` is the reason. A row that came at the
+    /// The middle of rows that do not fit one leaf, given that the row at `new` is the reason. A row that came at the
     /// end starts a leaf of its own: rows arriving in order then leave full leaves behind, not halves.
-    pub(super) fn split_at(&self, new: usize) -> usize {
+    pub(super) fn middle(&self, new: usize) -> usize {
         if new + 1 == self.rows.len() {
             return new;
         }

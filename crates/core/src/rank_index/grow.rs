@@ -195,7 +195,7 @@ impl Tree {
 
     /// Where to cut so that both parts fit a leaf, if there is such a place near the middle or at the new row.
     fn split_at(&self, draft: &Draft, new: usize, run: Run) -> Option<usize> {
-        let half = draft.split_at(new);
+        let half = draft.middle(new);
         // Where rows come one after another, the next one is expected after the new one. Cut there, all that are to come go to the
         // end of a leaf, and leave full leaves behind.
         let places = if run.is_long() { [new + 1, half, new] } else { [half, new + 1, new] };

@@ -31,7 +31,7 @@ pub(super) struct Head {
 }
 
 /// Insertions one after another: a board on which the latest of equal scores is the last gets all its new rows at a few
-/// places. See [`Draft::split_at`](super::draft::Draft::split_at).
+/// places. A leaf that is split in a run is split after it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Run {
     /// The row after the last one that was inserted.

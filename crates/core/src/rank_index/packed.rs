@@ -40,7 +40,7 @@ impl Form {
     }
 }
 
-/// A packed id, borrowed from a leaf, from a [`Packer`], or from the text itself.
+/// A packed id, borrowed from a leaf, from a [`Buffer`], or from the text itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Packed<'a> {
     pub(super) form: Form,

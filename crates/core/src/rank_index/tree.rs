@@ -163,7 +163,8 @@ impl Tree {
         (number, before)
     }
 
-    /// Whether a key that no player has, or only the first of the next leaf, certainly belongs into this leaf.
+    /// Whether a key sorts after the first player of a leaf that is in use, and not after the first of the next leaf. Not known
+    /// of the last leaf of a node, for which the answer is no.
     #[inline]
     fn is_between(&self, leaf: u32, key: u128) -> bool {
         let held = self.leaves.get(leaf as usize).filter(|held| held.at != Address::NONE);
