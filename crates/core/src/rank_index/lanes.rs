@@ -19,6 +19,14 @@ pub(super) fn find(column: &[u8], sought: u8) -> Option<usize> {
     Some(chunks.len() * WIDTH + found)
 }
 
+/// Which of twelve numbers of two bytes, the lower one first, are equal to the one sought: two bits for each.
+#[inline]
+pub(super) fn equal_twelve(column: &[u8], sought: u16) -> u32 {
+    // Twice sixteen bytes of 24: those in the middle are compared twice.
+    let at = |start: usize| column[start..].first_chunk().expect("24 bytes");
+    equal_pairs(at(0), sought) | equal_pairs(at(8), sought) << 8
+}
+
 /// Calls `confirm` with the index of each number that is equal to the one sought, until it returns something. Numbers
 /// are two bytes, the lower one first.
 #[inline]

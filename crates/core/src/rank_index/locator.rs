@@ -8,14 +8,15 @@
 //!   With 12 slots in a bucket, one cache line, shards run at 91 to 97 percent.
 //!
 //! The table grows without ever doubling at once. Shards are split one at a time as the table grows (linear hashing: the low
-//! bits of the hash choose the shard), and each shard has just the buckets it needs. Only a split has to know more of
-//! a hash than the slot holds, and asks the leaves: some 3,000 of them, half a millisecond, once per 1,536 new players.
+//! bits of the hash choose the shard), and each shard has just the buckets it needs. A split has to know one bit more of each
+//! hash. What is left of a cache line holds two such bits a slot, so two splits of three need nothing else; the third asks the
+//! leaves, which is some 3,000 of them and as much work as a thousand insertions.
 
 use super::heap::{Address, Heap, grow_gently};
+use super::lanes;
 use super::mem::{LINE, prefetch};
 
-/// Slots in a bucket: 12 times 2 bytes of hash and 3 bytes of leaf, after 4 bytes that in a shard's first bucket hold the
-/// number of the shard (see [`Heap`]).
+/// Slots in a bucket: 12 times 2 bits of hash for the next splits (in 4 bytes), 2 bytes of hash and 3 bytes of leaf.
 const SLOTS: usize = 12;
 const HASHES: usize = 4;
 const LEAVES: usize = HASHES + 2 * SLOTS;
@@ -45,8 +46,34 @@ struct Shard {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Slot {
-    bits: u16,
+    tag: Tag,
     leaf: u32,
+}
+
+/// What a slot holds of a hash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Tag {
+    /// Decide the buckets.
+    bits: u16,
+    /// Will decide the next shard, see [`first_spare`].
+    spare: u8,
+}
+
+impl Tag {
+    /// Of a player in a shard that is named by so many bits.
+    #[inline]
+    fn new(hash: u64, level: u32) -> Self {
+        let spare = first_spare(level).map_or(0, |first| (hash >> first & 3) as u8);
+        Self { bits: (hash >> 48) as u16, spare }
+    }
+}
+
+/// The lower of the two bits of hash that a slot keeps for splits, in a shard that is named by the bits below `level`: splits from
+/// level 1 and 2 use bits 1 and 2, those from 4 and 5 use 4 and 5, and those from 0, 3, 6 ask the leaves. A single shard keeps
+/// none.
+#[inline]
+fn first_spare(level: u32) -> Option<u32> {
+    (level > 0).then(|| (level - 1) / 3 * 3 + 1)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,11 +89,6 @@ fn buckets_of(bits: u16, buckets: u32) -> [usize; 2] {
     [bits, second].map(|bits| ((u32::from(bits) * buckets) >> 16) as usize)
 }
 
-#[inline]
-fn bits_of(hash: u64) -> u16 {
-    (hash >> 48) as u16
-}
-
 /// Which of so many shards a player is in.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "only the low bits count")]
@@ -76,12 +98,29 @@ pub(super) fn shard_in(hash: u64, shards: usize) -> usize {
     if number < shards { number } else { number & ((1 << level) - 1) }
 }
 
-/// A bit for each slot with these bits, occupied or not.
+/// Two bits a slot.
+const EACH: u32 = 0x55_5555;
+
+/// The slots with this tag, occupied or not: for each the lower one of two bits.
 #[inline]
-fn matching(bucket: &[u8], bits: u16) -> u32 {
-    let bits = bits.to_le_bytes();
-    let hashes = bucket[HASHES..LEAVES].as_chunks::<2>().0;
-    hashes.iter().enumerate().fold(0, |mask, (slot, &held)| mask | u32::from(held == bits) << slot)
+fn matching(bucket: &[u8], Tag { bits, spare }: Tag) -> u32 {
+    let differing = spares_in(bucket) ^ (EACH * u32::from(spare));
+    lanes::equal_twelve(&bucket[HASHES..LEAVES], bits) & EACH & !(differing | differing >> 1)
+}
+
+/// The slots of such a mask.
+#[inline]
+fn slots_in(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let slot = (mask != 0).then(|| mask.trailing_zeros() as usize / 2);
+        mask &= mask.wrapping_sub(1);
+        slot
+    })
+}
+
+#[inline]
+fn spares_in(bucket: &[u8]) -> u32 {
+    u32::from_le_bytes(*bucket.first_chunk().expect("a bucket is a line"))
 }
 
 #[inline]
@@ -92,15 +131,21 @@ fn leaf_in(bucket: &[u8], slot: usize) -> Option<u32> {
 }
 
 fn write(bucket: &mut [u8], slot: usize, content: Option<Slot>) {
-    let Slot { bits, leaf } = content.unwrap_or(Slot { bits: 0, leaf: u32::MAX });
-    bucket[HASHES + 2 * slot..][..2].copy_from_slice(&bits.to_le_bytes());
+    let empty = Slot { tag: Tag { bits: 0, spare: 0 }, leaf: u32::MAX };
+    let Slot { tag, leaf } = content.unwrap_or(empty);
+    let others = spares_in(bucket) & !(3 << (2 * slot));
+    let spares = others | u32::from(tag.spare) << (2 * slot);
+    bucket[..HASHES].copy_from_slice(&spares.to_le_bytes());
+    bucket[HASHES + 2 * slot..][..2].copy_from_slice(&tag.bits.to_le_bytes());
     bucket[LEAVES + 3 * slot..][..3].copy_from_slice(&leaf.wrapping_add(1).to_le_bytes()[..3]);
 }
 
 fn read(bucket: &[u8], slot: usize) -> Option<Slot> {
     let leaf = leaf_in(bucket, slot)?;
     let at = HASHES + 2 * slot;
-    Some(Slot { bits: u16::from_le_bytes([bucket[at], bucket[at + 1]]), leaf })
+    let bits = u16::from_le_bytes([bucket[at], bucket[at + 1]]);
+    let spare = (spares_in(bucket) >> (2 * slot) & 3) as u8;
+    Some(Slot { tag: Tag { bits, spare }, leaf })
 }
 
 impl Locator {
@@ -129,7 +174,8 @@ impl Locator {
         number: usize,
         players: impl Iterator<Item = (u64, u32)>,
     ) {
-        let slots = players.map(|(hash, leaf)| Slot { bits: bits_of(hash), leaf });
+        let level = self.level_of(number);
+        let slots = players.map(|(hash, leaf)| Slot { tag: Tag::new(hash, level), leaf });
         let slots: Vec<Slot> = slots.collect();
         self.len += slots.len();
         // Shards of one size share their pages: as many buckets as the average needs, unless that is too tight.
@@ -150,10 +196,16 @@ impl Locator {
 
     /// The usual number of players in a shard: twice as many where it was not split yet.
     fn usual_len(&self, all: usize, number: usize) -> usize {
+        all >> self.level_of(number)
+    }
+
+    /// How many bits of a hash name a shard.
+    #[inline]
+    fn level_of(&self, number: usize) -> u32 {
         let shards = self.shards.len();
-        let level = 1 << shards.ilog2();
-        let split = number >= level || number < shards - level;
-        if split { all / level / 2 } else { all / level }
+        let level = shards.ilog2();
+        let split = number >= 1 << level || number < shards - (1 << level);
+        level + u32::from(split)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -169,25 +221,23 @@ impl Locator {
     ) -> Option<R> {
         let number = self.shard_of(hash)?;
         let shard = &self.shards[number];
-        let bits = bits_of(hash);
-        let memory = self.buckets.block(shard.at);
-        let both = buckets_of(bits, shard.buckets);
+        let tag = Tag::new(hash, self.level_of(number));
+        let memory = &self.buckets.block(shard.at)[self.buckets_at()..];
+        let both = buckets_of(tag.bits, shard.buckets);
         // Every third player is in the second: it comes at the same time as the first.
         prefetch(&memory[both[1] * LINE]);
         for bucket in both {
             let bucket = &memory[bucket * LINE..][..LINE];
-            let mut mask = matching(bucket, bits);
-            while mask != 0 {
-                let found = leaf_in(bucket, mask.trailing_zeros() as usize).and_then(&mut confirm);
+            for slot in slots_in(matching(bucket, tag)) {
+                let found = leaf_in(bucket, slot).and_then(&mut confirm);
                 if found.is_some() {
                     return found;
                 }
-                mask &= mask - 1;
             }
         }
         let mut strays = self.strays.iter();
         strays.find_map(|stray| {
-            (stray.shard as usize == number && stray.slot.bits == bits)
+            (stray.shard as usize == number && stray.slot.tag == tag)
                 .then(|| confirm(stray.slot.leaf))
                 .flatten()
         })
@@ -198,8 +248,8 @@ impl Locator {
     pub(super) fn prefetch(&self, hash: u64) {
         if let Some(number) = self.shard_of(hash) {
             let shard = &self.shards[number];
-            let memory = self.buckets.block(shard.at);
-            for bucket in buckets_of(bits_of(hash), shard.buckets) {
+            let memory = &self.buckets.block(shard.at)[self.buckets_at()..];
+            for bucket in buckets_of(Tag::new(hash, 0).bits, shard.buckets) {
                 prefetch(&memory[bucket * LINE]);
             }
         }
@@ -218,7 +268,7 @@ impl Locator {
     pub(super) fn insert(&mut self, hash: u64, leaf: u32) {
         let number = self.shard_of(hash).expect("reserved before");
         self.len += 1;
-        self.add(number, Slot { bits: bits_of(hash), leaf });
+        self.add(number, Slot { tag: Tag::new(hash, self.level_of(number)), leaf });
     }
 
     /// The player went from one leaf to another.
@@ -242,6 +292,13 @@ impl Locator {
             + self.buckets.bytes()
     }
 
+    /// Where the buckets begin in a shard's block, whose first four bytes are the number of the shard (see [`Heap`]). A line is not
+    /// much for a shard but for a small board, and the number of a single shard is 0: there it is in nobody's way.
+    #[inline]
+    fn buckets_at(&self) -> usize {
+        if self.shards.len() > 1 { LINE } else { 0 }
+    }
+
     #[inline]
     fn shard_of(&self, hash: u64) -> Option<usize> {
         (!self.shards.is_empty()).then(|| shard_in(hash, self.shards.len()))
@@ -250,23 +307,21 @@ impl Locator {
     /// Changes one slot that is equal to this one and returns the shard's number.
     fn replace(&mut self, hash: u64, leaf: u32, to: Option<u32>) -> usize {
         let number = self.shard_of(hash).expect("the player is in the table");
+        let tag = Tag::new(hash, self.level_of(number));
+        let start = self.buckets_at();
         let shard = &mut self.shards[number];
-        let bits = bits_of(hash);
-        let memory = self.buckets.block_mut(shard.at);
-        for bucket in buckets_of(bits, shard.buckets) {
+        let memory = &mut self.buckets.block_mut(shard.at)[start..];
+        for bucket in buckets_of(tag.bits, shard.buckets) {
             let bucket = &mut memory[bucket * LINE..][..LINE];
-            let mut mask = matching(bucket, bits);
-            while mask != 0 {
-                let slot = mask.trailing_zeros() as usize;
+            for slot in slots_in(matching(bucket, tag)) {
                 if leaf_in(bucket, slot) == Some(leaf) {
-                    write(bucket, slot, to.map(|leaf| Slot { bits, leaf }));
+                    write(bucket, slot, to.map(|leaf| Slot { tag, leaf }));
                     shard.len -= u32::from(to.is_none());
                     return number;
                 }
-                mask &= mask - 1;
             }
         }
-        let stray = Stray { shard: narrow(number), slot: Slot { bits, leaf } };
+        let stray = Stray { shard: narrow(number), slot: Slot { tag, leaf } };
         let at = self.strays.iter().position(|held| *held == stray);
         let at = at.expect("the player is in the table");
         match to {
@@ -277,9 +332,10 @@ impl Locator {
     }
 
     fn add(&mut self, number: usize, slot: Slot) {
+        let start = self.buckets_at();
         let shard = &mut self.shards[number];
         if (shard.len as usize) < room_in(shard.buckets) {
-            let memory = self.buckets.block_mut(shard.at);
+            let memory = &mut self.buckets.block_mut(shard.at)[start..];
             match place(memory, shard.buckets, slot) {
                 None => shard.len += 1,
                 Some(homeless) => {
@@ -298,9 +354,9 @@ impl Locator {
     /// All slots of a shard but the strays.
     fn slots(&self, number: usize) -> Vec<Slot> {
         let shard = &self.shards[number];
-        let memory = &self.buckets.block(shard.at)[..shard.buckets as usize * LINE];
+        let memory = &self.buckets.block(shard.at)[self.buckets_at()..];
         let mut slots = Vec::with_capacity(shard.len as usize + 1);
-        for bucket in memory.chunks_exact(LINE) {
+        for bucket in memory.chunks_exact(LINE).take(shard.buckets as usize) {
             slots.extend((0..SLOTS).filter_map(|slot| read(bucket, slot)));
         }
         slots
@@ -309,16 +365,18 @@ impl Locator {
     /// Gives a shard the buckets that these slots need instead of those it has, and puts them there.
     fn refill(&mut self, number: usize, slots: &[Slot]) {
         self.free(number);
-        self.fill(number, buckets_for(slots.len()), slots);
+        self.fill(number, round(buckets_for(slots.len())), slots);
     }
 
     /// Gives a shard without buckets so many, or more if these slots find no place in them, and puts them there.
     fn fill(&mut self, number: usize, mut buckets: u32, slots: &[Slot]) {
         loop {
             self.allocate(number, buckets);
-            let memory = self.buckets.block_mut(self.shards[number].at);
+            let start = self.buckets_at();
+            let memory = &mut self.buckets.block_mut(self.shards[number].at)[start..];
+            let full = pour(memory, buckets, slots);
             let mut homeless = Vec::new();
-            for &slot in slots {
+            for slot in full {
                 homeless.extend(place(memory, buckets, slot));
             }
             // More buckets cannot part slots with equal bits.
@@ -330,7 +388,7 @@ impl Locator {
                 return;
             }
             self.free(number);
-            buckets += buckets.div_ceil(16);
+            buckets = round(buckets + buckets.div_ceil(16));
         }
     }
 
@@ -342,7 +400,8 @@ impl Locator {
     }
 
     fn allocate(&mut self, number: usize, buckets: u32) {
-        let at = self.buckets.allocate(buckets as usize * LINE, narrow(number));
+        let bytes = self.buckets_at() + buckets as usize * LINE;
+        let at = self.buckets.allocate(bytes, narrow(number));
         self.buckets.block_mut(at)[4..].fill(0);
         self.shards[number] = Shard { at, buckets, len: 0 };
     }
@@ -355,27 +414,44 @@ impl Locator {
 
     /// Splits the shard whose turn it is.
     fn split(&mut self, hashes_in: impl Fn(&[u32], &mut Vec<(u64, u32)>)) {
-        let new = self.shards.len();
-        let old = new - (1 << new.ilog2());
-        let mut leaves: Vec<u32> = self.slots(old).iter().map(|slot| slot.leaf).collect();
+        let (new, level) = (self.shards.len(), self.shards.len().ilog2());
+        let old = new - (1 << level);
+        let mut slots = self.slots(old);
         let strays = self.strays.extract_if(.., |stray| stray.shard as usize == old);
-        leaves.extend(strays.map(|stray| stray.slot.leaf));
-        let expected = leaves.len();
+        slots.extend(strays.map(|stray| stray.slot));
+        let (stay, go) = match first_spare(level) {
+            // The bit that decides is in the slots.
+            Some(first) if level < first + 2 => {
+                slots.into_iter().partition(|slot| slot.tag.spare >> (level - first) & 1 == 0)
+            }
+            _ => self.part_by_hash(old, level, &slots, hashes_in),
+        };
+        self.add_shard(1);
+        self.refill(old, &stay);
+        self.refill(new, &go);
+    }
+
+    /// Asks the leaves which players of a shard stay in it when it is split, and which go.
+    fn part_by_hash(
+        &self,
+        shard: usize,
+        level: u32,
+        slots: &[Slot],
+        hashes_in: impl Fn(&[u32], &mut Vec<(u64, u32)>),
+    ) -> (Vec<Slot>, Vec<Slot>) {
+        let mut leaves: Vec<u32> = slots.iter().map(|slot| slot.leaf).collect();
         leaves.sort_unstable();
         leaves.dedup();
         let mut hashes = Vec::new();
         hashes_in(&leaves, &mut hashes);
-        hashes.retain(|(hash, _)| self.shard_of(*hash) == Some(old));
-        assert_eq!(hashes.len(), expected, "the leaves hold what the table says");
-        self.add_shard(1);
-        for number in [old, new] {
-            let slots: Vec<Slot> = hashes
-                .iter()
-                .filter(|(hash, _)| self.shard_of(*hash) == Some(number))
-                .map(|&(hash, leaf)| Slot { bits: bits_of(hash), leaf })
-                .collect();
-            self.refill(number, &slots);
+        hashes.retain(|(hash, _)| self.shard_of(*hash) == Some(shard));
+        assert_eq!(hashes.len(), slots.len(), "the leaves hold what the table says");
+        let (mut stay, mut go) = (Vec::new(), Vec::new());
+        for (hash, leaf) in hashes {
+            let part = if hash >> level & 1 == 0 { &mut stay } else { &mut go };
+            part.push(Slot { tag: Tag::new(hash, level + 1), leaf });
         }
+        (stay, go)
     }
 
     /// Every slot is in one of its buckets, and the counts are right.
@@ -388,8 +464,9 @@ impl Locator {
             assert_eq!(self.slots(number).len(), shard.len as usize);
             len += shard.len as usize;
             for bucket in 0..shard.buckets as usize {
-                for slot in (0..SLOTS).filter_map(|slot| read(&block[bucket * LINE..], slot)) {
-                    assert!(buckets_of(slot.bits, shard.buckets).contains(&bucket));
+                let bucket_at = self.buckets_at() + bucket * LINE;
+                for slot in (0..SLOTS).filter_map(|slot| read(&block[bucket_at..], slot)) {
+                    assert!(buckets_of(slot.tag.bits, shard.buckets).contains(&bucket));
                 }
             }
         }
@@ -400,6 +477,12 @@ impl Locator {
 /// Buckets for so many slots at 91 percent.
 fn buckets_for(slots: usize) -> u32 {
     narrow(if slots <= SLOTS { 1 } else { (slots * 100).div_ceil(SLOTS * 91) })
+}
+
+/// A number of buckets that many shards have, so that they share pages: shards that grow would otherwise be of two hundred sizes,
+/// each with a page that is not full.
+fn round(buckets: u32) -> u32 {
+    if buckets < 64 { buckets } else { buckets.next_multiple_of(8) }
 }
 
 /// The most slots for so many buckets. Beyond 97 percent the moves to make room get long. A single bucket may fill up: there are
@@ -416,20 +499,30 @@ fn narrow(number: usize) -> u32 {
 /// An empty slot has no hash bits, and few others have none.
 #[inline]
 fn free_slot(bucket: &[u8]) -> Option<usize> {
-    let mut blank = matching(bucket, 0);
-    while blank != 0 {
-        let slot = blank.trailing_zeros() as usize;
-        if leaf_in(bucket, slot).is_none() {
-            return Some(slot);
+    let blank = matching(bucket, Tag { bits: 0, spare: 0 });
+    slots_in(blank).find(|&slot| leaf_in(bucket, slot).is_none())
+}
+
+/// Puts slots into empty buckets; returns those that found both of theirs full.
+fn pour(memory: &mut [u8], buckets: u32, slots: &[Slot]) -> Vec<Slot> {
+    let mut used = vec![0_u8; buckets as usize];
+    let mut full = Vec::new();
+    for &slot in slots {
+        let both = buckets_of(slot.tag.bits, buckets);
+        match both.into_iter().find(|&bucket| usize::from(used[bucket]) < SLOTS) {
+            Some(bucket) => {
+                write(&mut memory[bucket * LINE..][..LINE], usize::from(used[bucket]), Some(slot));
+                used[bucket] += 1;
+            }
+            None => full.push(slot),
         }
-        blank &= blank - 1;
     }
-    None
+    full
 }
 
 /// Puts a slot into one of its buckets, moving others if both are full; returns the slot that found no place in the end.
 fn place(memory: &mut [u8], buckets: u32, mut slot: Slot) -> Option<Slot> {
-    let mut into = buckets_of(slot.bits, buckets);
+    let mut into = buckets_of(slot.tag.bits, buckets);
     for kick in 0..KICKS {
         for bucket in into {
             let bucket = &mut memory[bucket * LINE..][..LINE];
@@ -439,7 +532,7 @@ fn place(memory: &mut [u8], buckets: u32, mut slot: Slot) -> Option<Slot> {
             }
         }
         // Which slot has to go is decided by chance, or two could push each other out forever.
-        let chance = (kick + 1).wrapping_mul(0x9e37_79b9) ^ u32::from(slot.bits);
+        let chance = (kick + 1).wrapping_mul(0x9e37_79b9) ^ u32::from(slot.tag.bits);
         let bucket = into[(chance >> 31) as usize];
         let held = &mut memory[bucket * LINE..][..LINE];
         let victim = (chance >> 8) as usize % SLOTS;
@@ -447,7 +540,7 @@ fn place(memory: &mut [u8], buckets: u32, mut slot: Slot) -> Option<Slot> {
         write(held, victim, Some(slot));
         slot = evicted;
         // Its other bucket first: it was just told to leave this one.
-        into = buckets_of(slot.bits, buckets);
+        into = buckets_of(slot.tag.bits, buckets);
         if into[0] == bucket {
             into.swap(0, 1);
         }
@@ -504,6 +597,30 @@ mod tests {
         let locator = exercise(|player| player.wrapping_mul(0x9e37_79b9_7f4a_7c15), 8_000);
         assert!(locator.shards.len() > 4);
         assert!(locator.strays.is_empty());
+    }
+
+    #[test]
+    fn splits_ask_the_leaves_only_at_every_third_doubling() {
+        let hash_of =
+            |player: u32| u64::from(player).wrapping_mul(0x9e37_79b9_7f4a_7c15).swap_bytes();
+        let asked = std::cell::RefCell::new(Vec::new());
+        let mut locator = Locator::new();
+        for player in 0..40_000 {
+            let shards = locator.shards();
+            locator.reserve(|leaves, out| {
+                asked.borrow_mut().push(shards);
+                let players = leaves.iter().flat_map(|leaf| leaf * 50..leaf * 50 + 50);
+                out.extend(players.filter(|p| *p < player).map(|p| (hash_of(p), p / 50)));
+            });
+            locator.insert(hash_of(player), player / 50);
+        }
+        locator.check();
+        assert_eq!(locator.shards(), 27);
+        assert_eq!(*asked.borrow(), [1, 8, 9, 10, 11, 12, 13, 14, 15]);
+        for player in 0..40_000 {
+            let found = locator.find(hash_of(player), |leaf| (leaf == player / 50).then_some(()));
+            assert!(found.is_some(), "player {player}");
+        }
     }
 
     #[test]
