@@ -101,7 +101,7 @@ impl Heap {
         let memory = page.memory.as_mut().expect("a page of a class has memory");
         if memory.len() < end {
             // Only the last page of a size may be smaller than a page: small indexes stay small, large ones lose little.
-            *memory = memory.resized((memory.len() + memory.len() / 4).max(end).min(HUGE));
+            memory.resize((memory.len() + memory.len() / 4).max(end).min(HUGE));
         }
         memory[end - lines * LINE..][..4].copy_from_slice(&owner.to_le_bytes());
         address
@@ -133,7 +133,7 @@ impl Heap {
             let memory = memory.expect("a page of a class has memory");
             let used = last.line() * LINE;
             if memory.len() > 4096 && used < memory.len() / 2 {
-                *memory = memory.resized(used + (used / 4).max(2048));
+                memory.resize(used + (used / 4).max(2048));
             }
         }
         moved

@@ -18,6 +18,9 @@ use super::{node::Node, tree::LeafRef};
 
 /// The size of a huge page, and of the pages that everything large is cut into.
 pub(super) const HUGE: usize = 2 << 20;
+/// From here on a region is mapped on its own. The last page of every size grows step by step, and what an allocator keeps of
+/// the steps would be 2 bytes a player.
+const MAPPED: usize = 128 << 10;
 /// Regions start on a cache line.
 pub(super) const LINE: usize = 64;
 
@@ -50,8 +53,8 @@ impl<T: Plain> Region<T> {
     pub(super) fn zeroed(len: usize) -> Self {
         let layout = Self::layout(len);
         assert!(layout.size() > 0, "a region holds something");
-        let start = if layout.size() >= HUGE {
-            huge::map(layout)
+        let start = if layout.size() >= MAPPED {
+            mapping::map(layout)
         } else {
             // SAFETY: the size is not zero.
             unsafe { alloc_zeroed(layout) }
@@ -60,12 +63,21 @@ impl<T: Plain> Region<T> {
         Self { start, len, owns: PhantomData }
     }
 
-    /// A region of another size with as much of the content as fits.
-    pub(super) fn resized(&self, len: usize) -> Self {
-        let mut new = Self::zeroed(len);
+    /// Another size with as much of the content as fits.
+    pub(super) fn resize(&mut self, len: usize) {
+        let (old, new) = (Self::layout(self.len), Self::layout(len));
+        let small = |layout: Layout| (MAPPED..HUGE).contains(&layout.size());
+        if small(old)
+            && small(new)
+            && let Some(start) = mapping::remap(self.start.cast(), old, new)
+        {
+            (self.start, self.len) = (start.cast(), len);
+            return;
+        }
+        let mut other = Self::zeroed(len);
         let keep = len.min(self.len);
-        new[..keep].copy_from_slice(&self[..keep]);
-        new
+        other[..keep].copy_from_slice(&self[..keep]);
+        *self = other;
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -99,8 +111,8 @@ impl<T> Drop for Region<T> {
         let exact = Layout::array::<T>(self.len).expect("it was allocated with it");
         let align = if exact.size() >= HUGE { HUGE } else { LINE };
         let layout = exact.align_to(align).expect("it was allocated with it");
-        if layout.size() >= HUGE {
-            huge::unmap(self.start.as_ptr().cast(), layout);
+        if layout.size() >= MAPPED {
+            mapping::unmap(self.start.as_ptr().cast(), layout);
         } else {
             // SAFETY: allocated in `zeroed` with this layout, and dropped once.
             unsafe { dealloc(self.start.as_ptr().cast(), layout) }
@@ -110,18 +122,19 @@ impl<T> Drop for Region<T> {
 
 /// Mapped by hand: the memory arrives zeroed without being touched, and goes back to the system when it is dropped.
 #[cfg(target_os = "linux")]
-mod huge {
-    use super::{HUGE, Layout};
+mod mapping {
+    use super::{HUGE, Layout, NonNull};
 
     /// Null on failure, like an allocator.
     pub(super) fn map(layout: Layout) -> *mut u8 {
         let size = layout.size().next_multiple_of(4096);
+        let extra = if layout.align() == HUGE { HUGE } else { 0 };
         // SAFETY: a new anonymous mapping touches nothing that exists. The parts cut off before and after the aligned middle
         // are ours and unused. The advice changes no content, so its failure is harmless.
         unsafe {
             let raw = libc::mmap(
                 std::ptr::null_mut(),
-                size + HUGE,
+                size + extra,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
                 -1,
@@ -129,6 +142,9 @@ mod huge {
             );
             if raw == libc::MAP_FAILED {
                 return std::ptr::null_mut();
+            }
+            if extra == 0 {
+                return raw.cast();
             }
             let before = raw.cast::<u8>().align_offset(HUGE);
             let start = raw.cast::<u8>().add(before);
@@ -143,6 +159,15 @@ mod huge {
         }
     }
 
+    /// Moves a mapping without huge pages to one of another size, page by page and not byte by byte. None on failure, with nothing
+    /// changed.
+    pub(super) fn remap(start: NonNull<u8>, old: Layout, new: Layout) -> Option<NonNull<u8>> {
+        let [old, new] = [old, new].map(|layout| layout.size().next_multiple_of(4096));
+        // SAFETY: exactly what `map` made, to which only the caller refers, who forgets the old address.
+        let moved = unsafe { libc::mremap(start.as_ptr().cast(), old, new, libc::MREMAP_MAYMOVE) };
+        NonNull::new(moved.cast()).filter(|_| moved != libc::MAP_FAILED)
+    }
+
     pub(super) fn unmap(start: *mut u8, layout: Layout) {
         // SAFETY: exactly what `map` kept of its mapping, which nothing refers to any more.
         unsafe { libc::munmap(start.cast(), layout.size().next_multiple_of(4096)) };
@@ -150,11 +175,15 @@ mod huge {
 }
 
 #[cfg(not(target_os = "linux"))]
-mod huge {
-    use super::{Layout, alloc_zeroed, dealloc};
+mod mapping {
+    use super::{Layout, NonNull, alloc_zeroed, dealloc};
+
+    pub(super) fn remap(_: NonNull<u8>, _: Layout, _: Layout) -> Option<NonNull<u8>> {
+        None
+    }
 
     pub(super) fn map(layout: Layout) -> *mut u8 {
-        // SAFETY: the size is at least 2 MiB.
+        // SAFETY: the size is at least that of [`MAPPED`](super::MAPPED).
         unsafe { alloc_zeroed(layout) }
     }
 

@@ -26,7 +26,7 @@ impl<T: Plain, const SHIFT: u32> Paged<T, SHIFT> {
             self.pages.reserve_exact(if first { 1 } else { self.pages.len() });
             self.pages.push(Region::zeroed(if first { 1 } else { Self::PER_PAGE }));
         } else if number == self.pages[0].len() {
-            self.pages[0] = self.pages[0].resized(number * 2);
+            self.pages[0].resize(number * 2);
         }
         self.len += 1;
         self[number] = value;

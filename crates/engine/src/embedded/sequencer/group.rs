@@ -309,17 +309,12 @@ impl Sequencer {
             EngineError::Unavailable { why, retry_after: super::RETRY_AFTER }
         })?;
         let mut set = Vec::with_capacity(rows.len());
-        let mut rest = rows.into_iter();
-        for (number, profile) in profiles.into_iter().enumerate() {
-            if number % WARM == 0 {
-                warm(board, rest.as_slice().iter().map(|row| &row.player), now);
-            }
-            let Some(row) = rest.next() else { break };
+        for (row, profile) in rows.into_iter().zip(profiles) {
             draft.rename(&row.player, row.user_name, profile);
             let score =
                 SetScore { player: row.player, score: row.score, at: row.at.unwrap_or(now) };
-            let previous = draft.entry(target, &score.player);
-            draft.accept(target, score.player.clone(), previous, score.entry(now), false);
+            // What the player had does not matter, and nobody is told.
+            draft.accept(target, score.player.clone(), (None, None), score.entry(now), false);
             set.push(score);
         }
         if !set.is_empty() {
