@@ -5,10 +5,10 @@ use std::{io, sync::Arc};
 use super::disk::{Disk, DiskFile};
 
 /// How much is gathered before it is written.
-const BUFFER: usize = 1 << 20;
-/// How much may be written before it is flushed. A large file that is flushed only at its end keeps the disk busy for so
-/// long that the flushes of the log, on which everyone waits, queue up behind it.
-const FLUSH_BYTES: u64 = 8 << 20;
+const BUFFER: usize = 256 << 10;
+/// How much may be written before it is flushed. The flushes of the log, on which everyone waits, queue up behind what others
+/// have written: with 8 MiB the longest wait while 25 million players were frozen was 100 to 161 ms, with 1 MiB 30 to 99.
+const FLUSH_BYTES: u64 = 1 << 20;
 
 /// A file under a temporary name. [`commit`](Self::commit) makes it durable and gives it its real one; dropped before, it
 /// is removed, so that what filled the disk does not keep it full. One that a crash leaves the next start removes.

@@ -397,10 +397,11 @@ fn options() -> KeyspaceCreateOptions {
 }
 
 /// Of events there are more than of all else together. They are only ever read in ranges, for which filters are of no use;
-/// and tables come in sizes that are worth a merge only eight at a time. A store that has the keyspace already keeps what
+/// and tables come in sizes that are worth a merge only eight at a time. A table is flushed whole, and the log's flushes wait
+/// for it: it is small. A store that has the keyspace already keeps what
 /// it was made with.
 fn event_options() -> KeyspaceCreateOptions {
-    let levels = Leveled::default().with_l0_threshold(8).with_table_target_size(16 << 20);
+    let levels = Leveled::default().with_l0_threshold(8).with_table_target_size(4 << 20);
     options().filter_policy(FilterPolicy::disabled()).compaction_strategy(Arc::new(levels))
 }
 
