@@ -11,7 +11,7 @@
 //! | [`server`], [`redis`], [`mariadb`], [`child`] | processes of our own on loopback, which end with the value that stands for them |
 //! | [`client`], [`work`], [`wire`] | the load: many connections, answers checked, latency counted from when a request was due |
 //! | [`engine`], [`index`] | the same work without HTTP, and without the engine |
-//! | [`meter`], [`memory_floor`], [`histogram`] | processor time, resident memory, what the machine's memory allows, quantiles |
+//! | [`meter`], [`memory_floor`], [`latency_floor`], [`histogram`] | processor time, resident memory, what the machine allows, quantiles |
 //! | [`report`], [`targets`], [`chart`], [`charts`], [`docs`] | what becomes of the figures |
 
 pub mod board;
@@ -23,6 +23,7 @@ pub mod docs;
 pub mod engine;
 pub mod histogram;
 pub mod index;
+pub mod latency_floor;
 pub mod mariadb;
 pub mod memory_floor;
 pub mod meter;

@@ -12,6 +12,7 @@ use clap::{Args, ValueEnum};
 use crate::{
     board::Ids,
     client::{Done, Load, closed, open},
+    latency_floor,
     meter::{float, processor_time},
     options::{Common, server_binary},
     progress,
@@ -74,6 +75,7 @@ async fn measure(arguments: &Arguments) -> Result<()> {
         "{} connections, generator and servers on the same machine",
         arguments.connections
     ));
+    latency_floor::measure(&mut report, scratch.path())?;
     let peers = if arguments.no_redis { Peers::default() } else { redis(arguments).await? };
     let server = Server::start(&binary, scratch).await?;
     server.load(Ids::Numbered, arguments.common.players).await?;

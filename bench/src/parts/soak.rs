@@ -9,6 +9,7 @@ use crate::{
     board::Ids,
     client::{Done, Load, SLICE, open},
     histogram::Histogram,
+    latency_floor,
     meter::float,
     options::{Common, server_binary},
     progress,
@@ -57,6 +58,7 @@ async fn measure(arguments: &Arguments) -> Result<()> {
         "{} submissions and {reads} reads a second for {seconds} s",
         thousands(submissions.into())
     ));
+    latency_floor::measure(&mut report, scratch.path())?;
     let server = Server::start(&binary, scratch).await?;
     server.load(Ids::Numbered, players).await?;
     let before = server.resident_bytes();
