@@ -16,6 +16,7 @@ const LEAF_BITS: u32 = 24;
 const LOW_BITS: u32 = 24;
 const HIGH_BITS: u32 = 16;
 
+// The low bits name the shard, at 2^32 players 22 of them, and two more are for its next splits (see `Locator`).
 const _: () = assert!(LEAF_BITS + LOW_BITS + HIGH_BITS == u64::BITS && MAX_LEAVES < 1 << LEAF_BITS);
 
 /// A player who waits for its slot: of the hash what the locator uses, and the leaf.

@@ -3,7 +3,7 @@
 //! This is the one file of the product with unsafe code. At 25 million players every operation is a handful of cache
 //! misses, and each miss into 4 KiB pages is also a miss in the address translation: asking for 2 MiB pages takes a third
 //! off a rank. That needs `madvise` on memory aligned to 2 MiB, which no safe allocation offers, and a prefetch is an
-//! intrinsic, as is comparing sixteen bytes at once. Everything unsafe is behind [`Region`], a fixed-size slice that owns its
+//! intrinsic, as is comparing sixteen bytes at once. Everything unsafe is behind [`Region`], a slice that owns its
 //! memory, [`prefetch`], and two comparisons that [`lanes`](super::lanes) is made of.
 #![allow(unsafe_code)]
 
@@ -36,7 +36,7 @@ unsafe impl Plain for LeafRef {}
 // SAFETY: as above.
 unsafe impl Plain for Node {}
 
-/// A fixed number of values in memory of their own, zero at first, aligned to a cache line, and from 2 MiB on made of huge
+/// Values in memory of their own, zero at first, aligned to a cache line, and from 2 MiB on made of huge
 /// pages where the system has them.
 pub(super) struct Region<T> {
     start: NonNull<T>,
@@ -63,7 +63,7 @@ impl<T: Plain> Region<T> {
         Self { start, len, owns: PhantomData }
     }
 
-    /// Another size with as much of the content as fits.
+    /// Another size with as much of the content as fits. What is new is zero, or what was there before.
     pub(super) fn resize(&mut self, len: usize) {
         let (old, new) = (Self::layout(self.len), Self::layout(len));
         let small = |layout: Layout| (MAPPED..HUGE).contains(&layout.size());

@@ -16,7 +16,7 @@
 //!   bytes), numbers at the width that the leaf needs. A player keeps its slot in the columns; a byte a row says the order. The leaf
 //!   is the only place where an id and a record are stored.
 //! - **node** (`node`, `tree`, `grow`, `shrink`): 56 children with their counts. Children know their parents, and which child they are.
-//! - **locator** (`locator`): 16 bits of hash and 24 bits of leaf number a player. It cannot tell players apart; leaves can.
+//! - **locator** (`locator`): 18 bits of hash and 24 bits of leaf number a player. It cannot tell players apart; leaves can.
 //! - **fingers** (`fingers`): the leaves where the players of a score begin and end, for the scores that are used.
 //! - **heap** (`heap`): blocks of any multiple of 64 bytes without holes, for leaves and for the locator's shards.
 //!
@@ -37,7 +37,7 @@
 //! # What is unusual, and why
 //! - **The id is in the leaf, not in the hash table.** A scan, a window and a checkpoint read ids in order instead of
 //!   jumping to each, ties compare in place, and nothing outside the leaf has to be told when a table grows.
-//! - **The locator holds no ids** and yields candidates; one in twenty is false and costs a look into another leaf.
+//! - **The locator holds no ids** and yields candidates; one in twenty at most is false and costs a look into another leaf.
 //! - **Rows stay where they are in a leaf.** A byte a player for the order spares moving half a leaf at every change.
 //! - **Blocks grow and shrink with their leaves.** A B+ tree under random updates is two thirds full; that third would be more
 //!   than all the scores. With blocks of the right size it costs some 8 percent, whatever the updates: 24 bytes a player with

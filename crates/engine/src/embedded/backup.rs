@@ -70,9 +70,13 @@ fn copy(shared: &Arc<Shared>, partial: &Path, to: &Path) -> Result<BackupInfo> {
     shared.read_history(|history| history.copy_to(&partial.join("history")))?;
     let from = &shared.options.dir;
     let newest = checkpoint::newest(shared.disk.as_ref()).map_err(refused)?;
+    let copy = |path: &str| {
+        // A file that is removed meanwhile stays whole for whoever has it open.
+        let _open = shared.disk.open(path)?;
+        copy_file(&from.join(path), &partial.join(path))
+    };
     if let Some(name) = newest {
-        let path = Path::new(checkpoint::DIR).join(name);
-        bytes += copy_file(&from.join(&path), &partial.join(&path)).map_err(refused)?;
+        bytes += copy(&format!("{}/{name}", checkpoint::DIR)).map_err(refused)?;
     }
     let files: HashSet<String> = {
         let catalog = shared.catalog.read();
@@ -80,14 +84,13 @@ fn copy(shared: &Arc<Shared>, partial: &Path, to: &Path) -> Result<BackupInfo> {
         files.filter(|file| !file.name.is_empty()).map(|file| file.name.clone()).collect()
     };
     for name in files {
-        let path = Path::new(frozen::DIR).join(name);
-        bytes += copy_file(&from.join(&path), &partial.join(&path)).map_err(refused)?;
+        bytes += copy(&format!("{}/{name}", frozen::DIR)).map_err(refused)?;
     }
     let (segments, sequence) = shared.queue.change_blocking(Sequencer::seal)?;
     // The copy's own last segment: there may be no other, and the log must reach as far as what was copied before.
     RealDisk::new(partial).and_then(|disk| Log::begin(&disk, sequence)).map_err(refused)?;
     for path in segments {
-        bytes += copy_file(&from.join(&path), &partial.join(&path)).map_err(refused)?;
+        bytes += copy(&path).map_err(refused)?;
     }
     bytes += tree_bytes(&partial.join("history")).map_err(refused)?;
     for dir in [checkpoint::DIR, frozen::DIR, super::log::DIR, ""] {

@@ -18,8 +18,8 @@ use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -86,7 +86,12 @@ pub struct FileEntry {
 pub struct RealDisk {
     root: PathBuf,
     opened: Opened,
+    /// The way to the thread that gives back the space of large files.
+    remover: Arc<OnceLock<mpsc::SyncSender<Removed>>>,
 }
+
+/// A large file that was removed, and the directory in which it was.
+type Removed = (File, PathBuf);
 
 /// How often each file is open here, by the number of its inode.
 type Opened = Arc<Mutex<HashMap<u64, usize>>>;
@@ -94,16 +99,19 @@ type Opened = Arc<Mutex<HashMap<u64, usize>>>;
 impl RealDisk {
     /// The data directory at `root`, which is created if it does not exist.
     pub fn new(root: impl Into<PathBuf>) -> io::Result<Self> {
-        let disk = Self { root: root.into(), opened: Opened::default() };
+        let (opened, remover) = (Opened::default(), Arc::default());
+        let disk = Self { root: root.into(), opened, remover };
         disk.create_dir("")?;
         // Absolute from here on: the process may change its directory.
         Ok(Self { root: disk.root.canonicalize()?, ..disk })
     }
 
     fn opened(&self, path: &str, options: &OpenOptions) -> io::Result<Box<dyn DiskFile>> {
+        // Whoever finds a file without a name and not in this list may rely on it.
+        let mut opened = self.opened.lock();
         let file = options.open(self.root.join(path))?;
         let inode = file.metadata()?.ino();
-        *self.opened.lock().entry(inode).or_default() += 1;
+        *opened.entry(inode).or_default() += 1;
         Ok(Box::new(RealFile { file, inode, opened: Arc::clone(&self.opened) }))
     }
 }
@@ -141,13 +149,19 @@ impl Disk for RealDisk {
     }
 
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
-        fs::read(self.root.join(path))
+        let file = self.opened(path, OpenOptions::new().read(true))?;
+        let size = usize::try_from(file.size()?).map_err(io::Error::other)?;
+        let mut bytes = vec![0; size];
+        file.read_at(&mut bytes, 0)?;
+        Ok(bytes)
     }
 
     fn create(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(true);
-        self.opened(path, &options)
+        options.read(true).write(true).create(true).truncate(false);
+        let file = self.opened(path, &options)?;
+        file.set_len(0)?;
+        Ok(file)
     }
 
     fn open(&self, path: &str) -> io::Result<Box<dyn DiskFile>> {
@@ -166,13 +180,11 @@ impl Disk for RealDisk {
         let path = self.root.join(path);
         let file = OpenOptions::new().write(true).open(&path);
         let large = file.ok().filter(|file| file.metadata().is_ok_and(|m| m.len() >= LARGE));
-        fs::remove_file(path)?;
-        if let Some(file) = large {
-            let opened = Arc::clone(&self.opened);
-            // Without a thread it is closed here.
-            let _ = thread::Builder::new()
-                .name("remover".to_owned())
-                .spawn(move || give_back(&file, &opened));
+        fs::remove_file(&path)?;
+        if let (Some(file), Some(dir)) = (large, path.parent()) {
+            let remover = self.remover.get_or_init(|| start_remover(Arc::clone(&self.opened)));
+            // Without a thread, or with too many waiting for it, it is closed here.
+            let _ = remover.try_send((file, dir.to_owned()));
         }
         Ok(())
     }
@@ -190,9 +202,19 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// How long to wait for others to close it before looking again, and how often.
 const CLOSING: Duration = Duration::from_secs(1);
 const LOOKS: usize = 60;
+/// Removed files that are kept open at once.
+const REMOVED: usize = 64;
 
-/// Gives back the space of a file without a name, once nobody here has it open: whoever reads it goes on until then.
-fn give_back(file: &File, opened: &Opened) {
+/// Starts the thread that gives back the space of one removed file after the other.
+fn start_remover(opened: Opened) -> mpsc::SyncSender<Removed> {
+    let (sender, files) = mpsc::sync_channel::<Removed>(REMOVED);
+    let run = move || files.iter().for_each(|(file, dir)| give_back(&file, &dir, &opened));
+    let _ = thread::Builder::new().name("remover".to_owned()).spawn(run);
+    sender
+}
+
+/// Gives back the space of a file that was removed, once nobody here has it open: whoever reads it goes on until then.
+fn give_back(file: &File, dir: &Path, opened: &Opened) {
     let Ok(metadata) = file.metadata() else { return };
     let in_use = || {
         thread::sleep(CLOSING);
@@ -202,8 +224,14 @@ fn give_back(file: &File, opened: &Opened) {
     if (0..LOOKS).all(|_| in_use()) {
         return;
     }
+    // A power cut must not bring the name back with half of the content.
+    if File::open(dir).and_then(|dir| dir.sync_all()).is_err() {
+        return;
+    }
+    // Someone may have kept the file under another name, by a hard link.
+    let is_nameless = || file.metadata().is_ok_and(|metadata| metadata.nlink() == 0);
     let mut len = metadata.len();
-    while len > PIECE && file.set_len(len - PIECE).is_ok() {
+    while len > PIECE && is_nameless() && file.set_len(len - PIECE).is_ok() {
         len -= PIECE;
         thread::sleep(PAUSE);
     }
@@ -275,6 +303,24 @@ mod tests {
             thread::sleep(Duration::from_millis(100));
             given_back()
         }));
+    }
+
+    #[test]
+    fn a_large_file_that_has_another_name_keeps_its_content_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = RealDisk::new(dir.path()).unwrap();
+        let (linked, later) = (dir.path().join("linked"), dir.path().join("later"));
+        for name in ["first", "second"] {
+            disk.create(name).unwrap().set_len(LARGE).unwrap();
+        }
+        fs::hard_link(dir.path().join("first"), &linked).unwrap();
+        let second = File::open(dir.path().join("second")).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("second"), &later).unwrap();
+        disk.remove("first").unwrap();
+        disk.remove("later").unwrap();
+        thread::sleep(3 * CLOSING);
+        assert_eq!(fs::metadata(&linked).unwrap().len(), LARGE);
+        assert_eq!(second.metadata().unwrap().len(), LARGE);
     }
 
     #[test]
