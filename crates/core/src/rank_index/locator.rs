@@ -10,7 +10,7 @@
 //! The table grows without ever doubling at once. Shards are split one at a time as the table grows (linear hashing: the low
 //! bits of the hash choose the shard), and each shard has just the buckets it needs. A split has to know one bit more of each
 //! hash. What is left of a cache line holds two such bits a slot, so two splits of three need nothing else; the third asks the
-//! leaves, which is some 3,000 of them and as much work as a thousand insertions.
+//! leaves, some 3,000 of them.
 
 use super::heap::{Address, Heap, grow_gently};
 use super::lanes;

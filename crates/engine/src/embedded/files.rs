@@ -7,7 +7,7 @@ use super::disk::{Disk, DiskFile};
 /// How much is gathered before it is written.
 const BUFFER: usize = 256 << 10;
 /// How much may be written before it is flushed. The flushes of the log, on which everyone waits, queue up behind what others
-/// have written: with 8 MiB the longest wait while 25 million players were frozen was 100 to 161 ms, with 1 MiB 30 to 99.
+/// have written: `docs/performance.md` has what pieces of 8 MiB and of 1 MiB do to them.
 const FLUSH_BYTES: u64 = 1 << 20;
 
 /// A file under a temporary name. [`commit`](Self::commit) makes it durable and gives it its real one; dropped before, it
