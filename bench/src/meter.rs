@@ -69,7 +69,7 @@ pub fn processor_time(process: u32) -> Option<Duration> {
 }
 
 /// How long to wait at most until a process has nothing to do.
-const SETTLE_LIMIT: Duration = Duration::from_secs(180);
+pub const SETTLE_LIMIT: Duration = Duration::from_secs(180);
 
 /// Waits until a process has done what it does in the background, so that the next figure is not about the last one.
 pub fn settle(process: u32) {

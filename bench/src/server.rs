@@ -135,8 +135,7 @@ impl Server {
             bar.set_position(at);
         }
         bar.finish_and_clear();
-        self.settle();
-        Ok(())
+        self.settle().await
     }
 
     /// Imports a file with the command line, which shows its own progress; how long it takes.
@@ -155,12 +154,24 @@ impl Server {
 
     /// What a path answers to a reader.
     pub async fn get(&self, path: &str) -> Result<serde_json::Value> {
+        Ok(serde_json::from_slice(&self.get_bytes(path).await?)?)
+    }
+
+    async fn get_bytes(&self, path: &str) -> Result<Vec<u8>> {
         let mut connection = Connection::open(self.address).await?;
         let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
         let answer = timeout(PATIENCE, connection.call(request.as_bytes())).await;
         let (status, body) = answer.context("the server is stuck")??;
         ensure!(status == 200, "{path}: {status} {}", String::from_utf8_lossy(body));
-        Ok(serde_json::from_slice(body)?)
+        Ok(body.to_vec())
+    }
+
+    /// Records that wait for the history.
+    async fn history_lag(&self) -> Result<u64> {
+        let metrics = String::from_utf8(self.get_bytes("/metrics").await?)?;
+        let lag =
+            metrics.lines().find_map(|line| line.strip_prefix("standings_history_lag_records "));
+        Ok(lag.context("the metrics tell the history's lag")?.parse()?)
     }
 
     /// Players and the sum of their scores in the current season.
@@ -188,9 +199,14 @@ impl Server {
         meter::resident_bytes(self.process.id())
     }
 
-    /// Waits until it has nothing to do.
-    pub fn settle(&self) {
+    /// Waits until it has nothing to do and nothing left to do: the history gathers records for some seconds.
+    pub async fn settle(&self) -> Result<()> {
+        let started = Instant::now();
+        while self.history_lag().await? > 0 && started.elapsed() < meter::SETTLE_LIMIT {
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        }
         meter::settle(self.process.id());
+        Ok(())
     }
 }
 

@@ -87,7 +87,7 @@ async fn measure(arguments: &Arguments) -> Result<()> {
     };
     let time = Duration::from_secs(arguments.seconds);
     throughput(&mut report, &peers, &on, time).await?;
-    server.settle();
+    server.settle().await?;
     reads_under_writes(&mut report, &on, time * 2).await?;
     report.write(&arguments.common.results)
 }
@@ -111,7 +111,7 @@ async fn writes(arguments: &Arguments, server: Server) -> Result<()> {
         let before = processor_time(server.id());
         let done = closed(load, Duration::from_secs(arguments.seconds)).await?;
         // What the server does later for these scores is theirs as well.
-        server.settle();
+        server.settle().await?;
         let used = processor_time(server.id())
             .zip(before)
             .map(|(after, before)| after.saturating_sub(before));

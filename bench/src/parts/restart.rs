@@ -96,7 +96,7 @@ async fn of_ids(report: &mut Report, arguments: &Arguments, ids: Ids, peer: Peer
     let row = Row::new(format!("import of a file, {name}"), "s", import.as_secs_f64());
     report.push(timed(row.note(note), ids, "load", peer.load));
 
-    server.settle();
+    server.settle().await?;
     memory(report, &server, ids, peer, players, "after the import");
     let stop = server.stop().await?;
     report.push(Row::new(format!("clean stop, {name}"), "s", stop.as_secs_f64()));

@@ -4,7 +4,7 @@
 //! misses, and each miss into 4 KiB pages is also a miss in the address translation: asking for 2 MiB pages takes a third
 //! off a rank. That needs `madvise` on memory aligned to 2 MiB, which no safe allocation offers, and a prefetch is an
 //! intrinsic, as is comparing sixteen bytes at once. Everything unsafe is behind [`Region`], a slice that owns its
-//! memory, [`prefetch`], and two comparisons that [`lanes`](super::lanes) is made of.
+//! memory, [`prefetch`], [`give_back`], and two comparisons that [`lanes`](super::lanes) is made of.
 #![allow(unsafe_code)]
 
 use std::{
@@ -190,6 +190,18 @@ mod mapping {
     pub(super) fn unmap(start: *mut u8, layout: Layout) {
         // SAFETY: allocated in `map` with this layout.
         unsafe { dealloc(start, layout) }
+    }
+}
+
+/// Has the allocator give the system back what it keeps for later. On its own it only cuts off the end of what a thread has
+/// allocated, and one small value that lives on there holds everything before it: tens of megabytes after an import, for good.
+///
+/// Others who allocate may wait for it, some milliseconds: something to do after large work, not during it.
+pub fn give_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it changes nothing that is allocated, and may be called from any thread.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }
 

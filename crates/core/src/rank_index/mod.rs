@@ -80,6 +80,7 @@ use std::ops::ControlFlow;
 pub use bulk::LoadError;
 use leaf::Leaf;
 use locator::Locator;
+pub use mem::give_back;
 use packed::{Buffer, Packed};
 use tree::{Limits, Place, Tree};
 pub use warm::WARM;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use fjall::{OwnedWriteBatch, PersistMode};
-use standings_core::{PlayerId, Profile};
+use standings_core::{PlayerId, Profile, rank_index};
 
 use super::{
     Group, History, HistoryError, Result, StoredEvent, event_key, friends::StoredFriends,
@@ -26,6 +26,8 @@ const GATHER: Duration =
 const FEW_RECORDS: usize = rows::TABLE_ROWS.div_ceil(10);
 /// Groups that are forgotten at once after they were applied: some thousand records.
 const FORGOTTEN_GROUPS: usize = 2;
+/// Records after which memory is given back, once no others wait.
+const GIVE_BACK_AFTER: usize = BATCH_RECORDS / 16;
 /// How often what was applied is made to survive a power cut. Until then the log keeps its segments.
 const PERSIST_EVERY: Duration = Duration::from_secs(1);
 /// How long to wait after the store refused a batch.
@@ -42,12 +44,15 @@ impl History {
     pub(crate) fn feed(&self) {
         let mut persisted = Instant::now();
         let mut dirty = false;
+        // Records applied since memory was last given back.
+        let mut applied = 0;
         loop {
             let (groups, closing) = self.wait_for_groups(dirty);
-            if groups.is_empty() && closing {
+            let idle = groups.is_empty();
+            if idle && closing {
                 break;
             }
-            if !groups.is_empty() {
+            if !idle {
                 if !self.try_apply(&groups) {
                     if closing {
                         break;
@@ -61,8 +66,14 @@ impl History {
                     self.tail.lock().applied(few.len());
                 }
                 self.room.notify_waiters();
+                applied += groups.iter().map(|group| group.weight).sum::<usize>();
+                drop(groups);
+                if applied >= GIVE_BACK_AFTER && self.lag() == 0 {
+                    rank_index::give_back();
+                    applied = 0;
+                }
             }
-            if dirty && (groups.is_empty() || persisted.elapsed() >= PERSIST_EVERY) {
+            if dirty && (idle || persisted.elapsed() >= PERSIST_EVERY) {
                 match self.persist() {
                     Ok(()) => dirty = false,
                     Err(error) => {
