@@ -12,19 +12,18 @@
 //! hash. What is left of a cache line holds two such bits a slot, so two splits of three need nothing else; the third asks the
 //! leaves, some 3,000 of them.
 
+use super::bucket::{
+    SLOTS, Slot, Tag, buckets_of, first_spare, leaf_in, matching, place, pour, read, slots_in,
+    write,
+};
 use super::heap::{Address, Heap, grow_gently};
-use super::lanes;
 use super::mem::{LINE, prefetch};
 
-/// Slots in a bucket: 12 times 2 bits of hash for the next splits (in 4 bytes), 2 bytes of hash and 3 bytes of leaf.
-const SLOTS: usize = 12;
-const HASHES: usize = 4;
-const LEAVES: usize = HASHES + 2 * SLOTS;
 /// Players per shard on average; a shard that waits for its split has up to twice as many. More would make the 16 bits
 /// of hash ambiguous too often, fewer would make the list of shards fall out of the cache.
 const PER_SHARD: usize = 1536;
-/// Moves before a bucket is given up as full.
-const KICKS: u32 = 200;
+/// Buckets of a shard, at most: as many as a block of the heap holds.
+const MAX_BUCKETS: usize = (Heap::MAX_BYTES - LINE) / LINE;
 /// Leaf numbers have 24 bits, and 0 marks an empty slot.
 pub(super) const MAX_LEAVES: usize = (1 << 24) - 1;
 
@@ -33,7 +32,7 @@ pub(super) struct Locator {
     buckets: Heap,
     len: usize,
     /// Slots for which there was no room in any reasonable number of buckets, which takes more than 24 ids with equal hash
-    /// bits: none, unless someone crafts ids. Slow but right.
+    /// bits, or hundreds of thousands in one shard: none, unless someone crafts ids. Slow but right.
     strays: Vec<Stray>,
 }
 
@@ -44,49 +43,10 @@ struct Shard {
     len: u32,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Slot {
-    tag: Tag,
-    leaf: u32,
-}
-
-/// What a slot holds of a hash.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Tag {
-    /// Decide the buckets.
-    bits: u16,
-    /// Will decide the next shard, see [`first_spare`].
-    spare: u8,
-}
-
-impl Tag {
-    /// Of a player in a shard that is named by so many bits.
-    #[inline]
-    fn new(hash: u64, level: u32) -> Self {
-        let spare = first_spare(level).map_or(0, |first| (hash >> first & 3) as u8);
-        Self { bits: (hash >> 48) as u16, spare }
-    }
-}
-
-/// The lower of the two bits of hash that a slot keeps for splits, in a shard that is named by the bits below `level`: splits from
-/// level 3 and 4 use bits 3 and 4, those from 6 and 7 use 6 and 7, and those from 2, 5, 8 ask the leaves. A single shard keeps
-/// none.
-#[inline]
-fn first_spare(level: u32) -> Option<u32> {
-    (level > 0).then_some(level / 3 * 3)
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stray {
     shard: u32,
     slot: Slot,
-}
-
-/// The two buckets of a slot.
-#[inline]
-fn buckets_of(bits: u16, buckets: u32) -> [usize; 2] {
-    let second = bits.wrapping_mul(0x9e3b).wrapping_add(0x7f4a);
-    [bits, second].map(|bits| ((u32::from(bits) * buckets) >> 16) as usize)
 }
 
 /// Which of so many shards a player is in.
@@ -96,56 +56,6 @@ pub(super) fn shard_in(hash: u64, shards: usize) -> usize {
     let level = shards.ilog2();
     let number = hash as usize & ((2 << level) - 1);
     if number < shards { number } else { number & ((1 << level) - 1) }
-}
-
-/// Two bits a slot.
-const EACH: u32 = 0x55_5555;
-
-/// The slots with this tag, occupied or not: for each the lower one of two bits.
-#[inline]
-fn matching(bucket: &[u8], Tag { bits, spare }: Tag) -> u32 {
-    let differing = spares_in(bucket) ^ (EACH * u32::from(spare));
-    lanes::equal_twelve(&bucket[HASHES..LEAVES], bits) & EACH & !(differing | differing >> 1)
-}
-
-/// The slots of such a mask.
-#[inline]
-fn slots_in(mut mask: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let slot = (mask != 0).then(|| mask.trailing_zeros() as usize / 2);
-        mask &= mask.wrapping_sub(1);
-        slot
-    })
-}
-
-#[inline]
-fn spares_in(bucket: &[u8]) -> u32 {
-    u32::from_le_bytes(*bucket.first_chunk().expect("a bucket is a line"))
-}
-
-#[inline]
-fn leaf_in(bucket: &[u8], slot: usize) -> Option<u32> {
-    let at = LEAVES + 3 * slot;
-    let leaf = u32::from_le_bytes([bucket[at], bucket[at + 1], bucket[at + 2], 0]);
-    leaf.checked_sub(1)
-}
-
-fn write(bucket: &mut [u8], slot: usize, content: Option<Slot>) {
-    let empty = Slot { tag: Tag { bits: 0, spare: 0 }, leaf: u32::MAX };
-    let Slot { tag, leaf } = content.unwrap_or(empty);
-    let others = spares_in(bucket) & !(3 << (2 * slot));
-    let spares = others | u32::from(tag.spare) << (2 * slot);
-    bucket[..HASHES].copy_from_slice(&spares.to_le_bytes());
-    bucket[HASHES + 2 * slot..][..2].copy_from_slice(&tag.bits.to_le_bytes());
-    bucket[LEAVES + 3 * slot..][..3].copy_from_slice(&leaf.wrapping_add(1).to_le_bytes()[..3]);
-}
-
-fn read(bucket: &[u8], slot: usize) -> Option<Slot> {
-    let leaf = leaf_in(bucket, slot)?;
-    let at = HASHES + 2 * slot;
-    let bits = u16::from_le_bytes([bucket[at], bucket[at + 1]]);
-    let spare = (spares_in(bucket) >> (2 * slot) & 3) as u8;
-    Some(Slot { tag: Tag { bits, spare }, leaf })
 }
 
 impl Locator {
@@ -334,10 +244,15 @@ impl Locator {
     fn add(&mut self, number: usize, slot: Slot) {
         let start = self.buckets_at();
         let shard = &mut self.shards[number];
-        if (shard.len as usize) < room_in(shard.buckets) {
+        let largest = shard.buckets as usize == MAX_BUCKETS;
+        if (shard.len as usize) < room_in(shard.buckets) || largest {
             let memory = &mut self.buckets.block_mut(shard.at)[start..];
             match place(memory, shard.buckets, slot) {
                 None => shard.len += 1,
+                Some(slot) if largest => {
+                    let shard = narrow(number);
+                    self.strays.push(Stray { shard, slot });
+                }
                 Some(homeless) => {
                     let mut slots = self.slots(number);
                     slots.push(homeless);
@@ -380,7 +295,8 @@ impl Locator {
                 homeless.extend(place(memory, buckets, slot));
             }
             // More buckets cannot part slots with equal bits.
-            let parting_fails = buckets as usize * SLOTS > 3 * slots.len() + 3 * SLOTS;
+            let parting_fails = buckets as usize * SLOTS > 3 * slots.len() + 3 * SLOTS
+                || buckets as usize == MAX_BUCKETS;
             if homeless.is_empty() || parting_fails {
                 self.shards[number].len = narrow(slots.len() - homeless.len());
                 let shard = narrow(number);
@@ -476,13 +392,13 @@ impl Locator {
 
 /// Buckets for so many slots at 91 percent.
 fn buckets_for(slots: usize) -> u32 {
-    narrow(if slots <= SLOTS { 1 } else { (slots * 100).div_ceil(SLOTS * 91) })
+    narrow(if slots <= SLOTS { 1 } else { (slots * 100).div_ceil(SLOTS * 91).min(MAX_BUCKETS) })
 }
 
 /// A number of buckets that many shards have, so that they share pages: shards that grow would otherwise be of two hundred sizes,
 /// each with a page that is not full.
 fn round(buckets: u32) -> u32 {
-    if buckets < 64 { buckets } else { buckets.next_multiple_of(8) }
+    if buckets < 64 { buckets } else { buckets.next_multiple_of(8).min(narrow(MAX_BUCKETS)) }
 }
 
 /// The most slots for so many buckets. Beyond 97 percent the moves to make room get long. A single bucket may fill up: there are
@@ -494,58 +410,6 @@ fn room_in(buckets: u32) -> usize {
 
 fn narrow(number: usize) -> u32 {
     u32::try_from(number).expect("shards and slots are numbered in 32 bits")
-}
-
-/// An empty slot has no hash bits, and few others have none.
-#[inline]
-fn free_slot(bucket: &[u8]) -> Option<usize> {
-    let blank = matching(bucket, Tag { bits: 0, spare: 0 });
-    slots_in(blank).find(|&slot| leaf_in(bucket, slot).is_none())
-}
-
-/// Puts slots into empty buckets; returns those that found both of theirs full.
-fn pour(memory: &mut [u8], buckets: u32, slots: &[Slot]) -> Vec<Slot> {
-    let mut used = vec![0_u8; buckets as usize];
-    let mut full = Vec::new();
-    for &slot in slots {
-        let both = buckets_of(slot.tag.bits, buckets);
-        match both.into_iter().find(|&bucket| usize::from(used[bucket]) < SLOTS) {
-            Some(bucket) => {
-                write(&mut memory[bucket * LINE..][..LINE], usize::from(used[bucket]), Some(slot));
-                used[bucket] += 1;
-            }
-            None => full.push(slot),
-        }
-    }
-    full
-}
-
-/// Puts a slot into one of its buckets, moving others if both are full; returns the slot that found no place in the end.
-fn place(memory: &mut [u8], buckets: u32, mut slot: Slot) -> Option<Slot> {
-    let mut into = buckets_of(slot.tag.bits, buckets);
-    for kick in 0..KICKS {
-        for bucket in into {
-            let bucket = &mut memory[bucket * LINE..][..LINE];
-            if let Some(free) = free_slot(bucket) {
-                write(bucket, free, Some(slot));
-                return None;
-            }
-        }
-        // Which slot has to go is decided by chance, or two could push each other out forever.
-        let chance = (kick + 1).wrapping_mul(0x9e37_79b9) ^ u32::from(slot.tag.bits);
-        let bucket = into[(chance >> 31) as usize];
-        let held = &mut memory[bucket * LINE..][..LINE];
-        let victim = (chance >> 8) as usize % SLOTS;
-        let evicted = read(held, victim).expect("the bucket is full");
-        write(held, victim, Some(slot));
-        slot = evicted;
-        // Its other bucket first: it was just told to leave this one.
-        into = buckets_of(slot.tag.bits, buckets);
-        if into[0] == bucket {
-            into.swap(0, 1);
-        }
-    }
-    Some(slot)
 }
 
 #[cfg(test)]
@@ -627,6 +491,34 @@ mod tests {
     fn equal_hashes_cost_time_and_nothing_else() {
         exercise(|player| player % 3, 2_000);
         exercise(|_| u64::MAX, 300);
+    }
+
+    #[test]
+    fn players_that_no_split_parts_are_found_beyond_the_largest_shard() {
+        // All of them in shard 0, and more than one block holds.
+        let hash_of = |player: u64| {
+            let mixed = player.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) & !0xffff_ffff
+        };
+        let (slots, more) = (MAX_BUCKETS as u64 * SLOTS as u64, 300);
+        let mut gathered = Gathered::new(usize::try_from(slots).unwrap());
+        for player in 0..slots - more {
+            gathered.push(hash_of(player), 7);
+        }
+        let mut locator = gathered.into_locator(|_, _| false).unwrap();
+        for player in slots - more..slots + more {
+            locator.insert(hash_of(player), 7);
+        }
+        locator.check();
+        assert_eq!(locator.len() as u64, slots + more);
+        assert!(!locator.strays.is_empty());
+        for player in (0..slots).step_by(1000).chain(slots..slots + more) {
+            assert!(locator.find(hash_of(player), Some).is_some(), "player {player}");
+        }
+        for player in slots - more..slots + more {
+            locator.remove(hash_of(player), 7);
+        }
+        locator.check();
     }
 
     #[test]

@@ -52,6 +52,7 @@
 //! # Limits
 //! 2^24 − 1 leaves, some 600 million players with short ids; 2^32 − 1 players in any case. Both are asserted.
 
+mod bucket;
 mod bulk;
 #[cfg(test)]
 mod check;

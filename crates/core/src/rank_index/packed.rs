@@ -3,7 +3,13 @@
 //! A text has exactly one packed form and a packed form exactly one text, so packed ids are equal when the texts are.
 //! Their order is another matter: the standing orders ties by the bytes of the text, and `10` comes before `9`.
 
-use std::cmp::Ordering;
+use std::{
+    cmp::Ordering,
+    hash::{BuildHasher as _, RandomState},
+    sync::LazyLock,
+};
+
+use rapidhash::v3::RapidSecrets;
 
 use crate::limits::PLAYER_ID_BYTES;
 
@@ -131,16 +137,20 @@ impl<'a> Packed<'a> {
         self.unpack(&mut a).as_bytes().cmp(other.unpack(&mut b).as_bytes())
     }
 
-    /// A hash of the id, the same in every run: no client chooses enough ids to make it matter, and the locator stays
-    /// right (if slow) when all hashes are equal.
+    /// A hash of the id, another in every process: whoever could tell it would choose ids that all fall into one shard of the
+    /// locator, which stays right then, and gets slow.
     #[inline]
     pub(super) fn hash(self) -> u64 {
-        rapidhash::v3::rapidhash_v3_nano_inline::<true, false>(
-            self.bytes,
-            &const { rapidhash::v3::RapidSecrets::seed(0x5374_616e_6469_6e67) },
-        ) ^ u64::from(self.form.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        rapidhash::v3::rapidhash_v3_nano_inline::<true, false>(self.bytes, &SECRETS)
+            ^ u64::from(self.form.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 }
+
+static SECRETS: LazyLock<RapidSecrets> = LazyLock::new(|| {
+    // Tests of what memory it takes are to say the same every time.
+    let seed = if cfg!(test) { 0x5374_616e_6469_6e67 } else { RandomState::new().hash_one(()) };
+    RapidSecrets::seed(seed)
+});
 
 fn length_code(bytes: &[u8]) -> u8 {
     u8::try_from(bytes.len() - 1).expect("at most 128 bytes")
