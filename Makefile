@@ -69,8 +69,8 @@ bench-history: bench-build ## Freezing a board under load, friends, a year of sn
 bench-soak: bench-build ## The design's own load for ten minutes; SECONDS=60 for one
 	cargo run --quiet --release -p standings-bench -- soak $(if $(SECONDS),--seconds $(SECONDS)) $(BENCH_FLAGS)
 
-bench-sql: bench-build ## The same questions to MariaDB, for the table only; not part of `make bench`
-	scripts/install-test-deps.sh mariadb
+bench-sql: bench-build ## The same questions to MariaDB and PostgreSQL, for the table only; not part of `make bench`
+	scripts/install-test-deps.sh mariadb postgres
 	cargo run --quiet --release -p standings-bench -- sql $(BENCH_FLAGS)
 
 bench-docs: ## The table of targets, charts and the figures of docs/performance.md from bench/results; measures nothing

@@ -4,6 +4,7 @@
 #   scripts/install-test-deps.sh          for `make test`: a Rust toolchain and a C compiler (ring has C code)
 #   scripts/install-test-deps.sh redis    for `make bench`: redis-server as well
 #   scripts/install-test-deps.sh mariadb  for `make bench-sql`: mariadb-server
+#   scripts/install-test-deps.sh postgres for `make bench-sql`: postgresql
 #   scripts/install-test-deps.sh c++      for the fuzzers: a C++ compiler (libFuzzer is C++)
 #   scripts/install-test-deps.sh python   for the API fuzzer: Python with venv and pip
 #
@@ -62,6 +63,12 @@ for wanted in "$@"; do
             if ! has mariadbd; then
                 install_packages mariadb-server
                 disable_service mariadb
+            fi
+            ;;
+        postgres)
+            if ! has psql || [ ! -d /usr/lib/postgresql ]; then
+                install_packages postgresql
+                disable_service postgresql
             fi
             ;;
         c++)

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`parts`] | one for each thing that is measured |
 //! | [`board`], [`random`] | the reference board: the same players and scores in every run and on both sides |
-//! | [`server`], [`redis`], [`mariadb`], [`child`] | processes of our own on loopback, which end with the value that stands for them |
+//! | [`server`], [`redis`], [`database`], [`child`] | processes of our own on loopback, which end with the value that stands for them |
 //! | [`client`], [`work`], [`wire`] | the load: many connections, answers checked, latency counted from when a request was due |
 //! | [`engine`], [`index`] | the same work without HTTP, and without the engine |
 //! | [`meter`], [`memory_floor`], [`latency_floor`], [`histogram`] | processor time, resident memory, what the machine allows, quantiles |
@@ -19,12 +19,12 @@ pub mod chart;
 pub mod charts;
 pub mod child;
 pub mod client;
+pub mod database;
 pub mod docs;
 pub mod engine;
 pub mod histogram;
 pub mod index;
 pub mod latency_floor;
-pub mod mariadb;
 pub mod memory_floor;
 pub mod meter;
 pub mod options;

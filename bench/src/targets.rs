@@ -30,7 +30,7 @@ pub const ROWS: [(&str, &str, &str); 19] = [
     ("freeze", "closing a season, daily snapshot: no submission waits over 50 ms", "history"),
     ("restart", "restart until ready", "restart"),
     ("load", "load through `import`", "restart"),
-    ("sql", "the same questions to MariaDB (for the table only)", "sql"),
+    ("sql", "the same questions to MariaDB and PostgreSQL (for the table only)", "sql"),
     ("growth-boards", "growth: with boards", "scale"),
     ("growth-seasons", "growth: with closed seasons", "scale"),
     ("growth-history", "growth: with history", "scale"),

@@ -1,7 +1,7 @@
 //! The same questions to an SQL database, for the table only: why a leaderboard is not a query.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -11,7 +11,7 @@ use clap::Args;
 use crate::{
     board::{Ids, count_text},
     client::{Load, closed},
-    mariadb::MariaDb,
+    database::{Database, MariaDb, Postgres},
     meter::float,
     options::{Common, server_binary},
     progress,
@@ -21,7 +21,7 @@ use crate::{
     work::Work,
 };
 
-/// Rank of a player and `RANK() OVER` in `MariaDB`, beside the same questions to the server.
+/// Rank of a player and `RANK() OVER` in `MariaDB` and `PostgreSQL`, beside the same questions to the server.
 ///
 /// Optional, and not part of `make bench`. Five million rows take some minutes to load.
 #[derive(Args, Debug)]
@@ -53,57 +53,68 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let scratch = arguments.common.scratch()?;
     let mut report = Report::new("sql", rows, scratch.path())?;
     drop(scratch);
-    let theirs = theirs(&mut report, arguments, rows)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (rank, top) = runtime.block_on(ours(arguments, rows))?;
-    let name = |what: &str| format!("{what} among {}, one client; MariaDB", count_text(rows));
-    let note = "ours over HTTP; theirs COUNT(*) of those ahead, on an index";
-    report.push(
-        Row::new(name("rank of a player"), "ms", rank).beside(theirs.rank).of("sql").note(note),
-    );
-    report.push(Row::new(name("top 10"), "ms", top).beside(theirs.top).of("sql"));
-    let row = Row::new(name("rank of a player by RANK() OVER"), "ms", rank);
-    report.push(row.beside(theirs.window_function).of("sql"));
-    report.push(Row::new("LOAD DATA of the rows into MariaDB", "s", theirs.load));
-    report.write(&arguments.common.results)
-}
-
-fn theirs(report: &mut Report, arguments: &Arguments, rows: u64) -> Result<Took> {
     let files = arguments.common.scratch()?;
     let csv = files.path().join("players.csv");
     write_csv(&csv, Ids::Numbered, rows)?;
-    let database = MariaDb::start(arguments.common.scratch()?)?;
-    report.versions.push(format!("MariaDB {}", database.query("SELECT VERSION()")?.trim()));
-    database.query(
-        "CREATE TABLE bench.scores (user_id CHAR(24) CHARACTER SET ascii PRIMARY KEY, score BIGINT NOT NULL, KEY (score))",
-    )?;
-    progress::step(&format!("mariadb: loading {rows} rows"));
-    let started = Instant::now();
-    database.query(&format!(
-        "LOAD DATA LOCAL INFILE '{}' INTO TABLE bench.scores FIELDS TERMINATED BY ',' (user_id, score)",
-        csv.display()
-    ))?;
-    let load = started.elapsed().as_secs_f64();
-    let loaded = database.query("SELECT COUNT(*) FROM bench.scores")?;
-    ensure!(loaded.trim() == rows.to_string(), "MariaDB has {loaded} rows");
-    let mut random = Random(3);
-    let mut ask = |count: u64, question: fn(&str) -> String| -> Result<f64> {
-        let questions: Vec<_> =
-            (0..count).map(|_| question(Ids::Numbered.id(random.below(rows)).as_ref())).collect();
-        progress::step(&format!("mariadb: {} (× {count})", questions[0]));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let ours = runtime.block_on(ours(arguments, rows))?;
+    let asked = Asked { csv: &csv, rows, ranks: arguments.ranks, ours };
+    asked.of(&mut report, &MariaDb::start(arguments.common.scratch()?)?)?;
+    asked.of(&mut report, &Postgres::start(arguments.common.scratch()?)?)?;
+    report.write(&arguments.common.results)
+}
+
+/// What every database is asked, and what the server takes for it.
+struct Asked<'a> {
+    csv: &'a Path,
+    rows: u64,
+    ranks: u64,
+    ours: (f64, f64),
+}
+
+impl Asked<'_> {
+    fn of<D: Database>(&self, report: &mut Report, database: &D) -> Result<()> {
+        report.versions.push(format!("{} {}", D::NAME, database.version()?.trim()));
+        let theirs = self.ask(database)?;
+        let (rank, top) = self.ours;
+        let among = format!("among {}, one client; {}", count_text(self.rows), D::NAME);
+        let note = "ours over HTTP; theirs COUNT(*) of those ahead, on an index";
+        let row = Row::new(format!("rank of a player {among}"), "ms", rank);
+        report.push(row.beside(theirs.rank).of("sql").note(note));
+        let row = Row::new(format!("top 10 {among}"), "ms", top);
+        report.push(row.beside(theirs.top).of("sql"));
+        let row = Row::new(format!("rank of a player by RANK() OVER {among}"), "ms", rank);
+        report.push(row.beside(theirs.window_function).of("sql"));
+        report.push(Row::new(format!("load of the rows into {}", D::NAME), "s", theirs.load));
+        Ok(())
+    }
+
+    fn ask<D: Database>(&self, database: &D) -> Result<Took> {
+        progress::step(&format!("{}: loading {} rows", D::NAME, self.rows));
         let started = Instant::now();
-        let answers = database.query(&questions.join(";"))?;
-        ensure!(!answers.is_empty(), "no answer");
-        Ok(started.elapsed().as_secs_f64() * 1e3 / float(count))
-    };
-    Ok(Took {
-        rank: ask(arguments.ranks, count_ahead)?,
-        top: ask(arguments.ranks * 10, |_| {
-            "SELECT * FROM bench.scores ORDER BY score DESC LIMIT 10".to_owned()
-        })?,
-        window_function: ask(1, rank_over)?,
-        load,
-    })
+        database.load(self.csv)?;
+        let load = started.elapsed().as_secs_f64();
+        let loaded = database.query("SELECT COUNT(*) FROM bench.scores")?;
+        ensure!(loaded.trim() == self.rows.to_string(), "{} has {loaded} rows", D::NAME);
+        let mut random = Random(3);
+        let mut ask = |count: u64, question: fn(&str) -> String| -> Result<f64> {
+            let mut id = || Ids::Numbered.id(random.below(self.rows));
+            let questions: Vec<_> = (0..count).map(|_| question(id().as_ref())).collect();
+            progress::step(&format!("{}: {} (× {count})", D::NAME, questions[0]));
+            let started = Instant::now();
+            let answers = database.query(&questions.join(";"))?;
+            ensure!(!answers.is_empty(), "no answer");
+            Ok(started.elapsed().as_secs_f64() * 1e3 / float(count))
+        };
+        Ok(Took {
+            rank: ask(self.ranks, count_ahead)?,
+            top: ask(self.ranks * 10, |_| {
+                "SELECT * FROM bench.scores ORDER BY score DESC LIMIT 10".to_owned()
+            })?,
+            window_function: ask(1, rank_over)?,
+            load,
+        })
+    }
 }
 
 fn count_ahead(id: &str) -> String {

@@ -1,22 +1,16 @@
-//! The database that leaderboards start in: a `MariaDB` that this program starts for itself and stops again.
+//! `MariaDB`, with memory enough for all of the table.
 
 use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 
+use super::{Database, PATIENCE, STATEMENT, wait_until};
 use crate::child;
-
-/// How long a start may take.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a statement may take: a load of millions of rows takes minutes.
-const STATEMENT: Duration = Duration::from_secs(3_600);
 
 /// A server that lives as long as this value.
 #[derive(Debug)]
@@ -35,7 +29,7 @@ impl Drop for MariaDb {
 }
 
 impl MariaDb {
-    /// Starts one with an empty database `bench`, and memory enough for all of it.
+    /// Starts one with an empty database.
     pub fn start(dir: TempDir) -> Result<Self> {
         // The path of a socket is short, or it does not work.
         let socket = std::env::temp_dir().join(format!("bench-{}.sock", std::process::id()));
@@ -45,29 +39,45 @@ impl MariaDb {
             .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"])
             .arg(format!("--datadir={}", data.display()));
         child::output(&mut install, PATIENCE).context("scripts/install-test-deps.sh mariadb")?;
-        let process = spawn(&data, &socket)?;
-        let mut server = Self { process, socket, _dir: dir };
-        let started = Instant::now();
-        while server.query("CREATE DATABASE IF NOT EXISTS bench").is_err() {
-            if let Some(status) = server.process.try_wait()? {
-                bail!("mariadbd ended by itself: {status}");
-            }
-            ensure!(started.elapsed() < PATIENCE, "mariadbd did not answer within {PATIENCE:?}");
-            sleep(Duration::from_millis(200));
-        }
+        let mut server = Self { process: spawn(&data, &socket)?, socket, _dir: dir };
+        let ready = || query(&server.socket, "CREATE DATABASE IF NOT EXISTS bench").is_ok();
+        wait_until(&mut server.process, ready)?;
         Ok(server)
     }
+}
 
-    /// Runs statements and returns what they print.
-    pub fn query(&self, statements: &str) -> Result<String> {
-        let mut client = Command::new("mariadb");
-        client
-            .args(["--no-defaults", "--user=root", "--batch", "--skip-column-names"])
-            .args(["--local-infile=1", "--execute", statements])
-            .arg(format!("--socket={}", self.socket.display()))
-            .stderr(Stdio::null());
-        child::output(&mut client, STATEMENT)
+impl Database for MariaDb {
+    const NAME: &'static str = "MariaDB";
+
+    fn version(&self) -> Result<String> {
+        self.query("SELECT VERSION()")
     }
+
+    fn load(&self, csv: &Path) -> Result<()> {
+        self.query(
+            "CREATE TABLE bench.scores \
+             (user_id CHAR(24) CHARACTER SET ascii PRIMARY KEY, score BIGINT NOT NULL, KEY (score))",
+        )?;
+        let file = csv.display();
+        self.query(&format!(
+            "LOAD DATA LOCAL INFILE '{file}' INTO TABLE bench.scores FIELDS TERMINATED BY ',' (user_id, score)"
+        ))?;
+        Ok(())
+    }
+
+    fn query(&self, statements: &str) -> Result<String> {
+        query(&self.socket, statements)
+    }
+}
+
+fn query(socket: &Path, statements: &str) -> Result<String> {
+    let mut client = Command::new("mariadb");
+    client
+        .args(["--no-defaults", "--user=root", "--batch", "--skip-column-names"])
+        .args(["--local-infile=1", "--execute", statements])
+        .arg(format!("--socket={}", socket.display()))
+        .stderr(Stdio::null());
+    child::output(&mut client, STATEMENT)
 }
 
 fn spawn(data: &Path, socket: &Path) -> Result<Child> {
