@@ -27,8 +27,10 @@ use crate::{
     problem::{Code, Problem},
 };
 
-/// What a request's head may have, all names and values together. Keys and ids are short.
-const HEAD_BYTES: usize = 16 * 1024;
+/// What a request's headers may have, all names and values together. Keys are short.
+const HEADER_BYTES: usize = 16 * 1024;
+/// What its address may have: a thousand ids of up to 60 bytes each. Four KiB more and hyper would not read it.
+const ADDRESS_BYTES: usize = 60 * 1024;
 
 /// The longest request id that is taken over.
 const REQUEST_ID_BYTES: usize = 64;
@@ -45,8 +47,7 @@ pub(crate) async fn answer(app: &App, routes: &Routes, request: Request<Incoming
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let cors = allowed_origin(&app.options.cors, &method, request.headers());
     let from_page = request.headers().contains_key(header::ORIGIN);
-    let mut response = if head_bytes(&uri, request.headers()) > HEAD_BYTES {
-        let detail = format!("address and headers may have up to {HEAD_BYTES} bytes");
+    let mut response = if let Some(detail) = too_large(&uri, request.headers()) {
         Problem::new(Code::HeadersTooLarge, detail).closing().into_response()
     } else if method == Method::OPTIONS {
         preflight()
@@ -173,9 +174,17 @@ pub(crate) fn new_request_id() -> [u8; 16] {
     text
 }
 
-fn head_bytes(uri: &Uri, headers: &HeaderMap) -> usize {
+/// What of a request's head is too large, if anything is.
+fn too_large(uri: &Uri, headers: &HeaderMap) -> Option<String> {
+    let address = uri.path().len() + uri.query().map_or(0, str::len);
     let fields = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
-    uri.path().len() + uri.query().map_or(0, str::len) + fields.sum::<usize>()
+    if address > ADDRESS_BYTES {
+        Some(format!("an address may have up to {ADDRESS_BYTES} bytes; ask for fewer ids at once"))
+    } else if fields.sum::<usize>() > HEADER_BYTES {
+        Some(format!("headers may have up to {HEADER_BYTES} bytes, names and values together"))
+    } else {
+        None
+    }
 }
 
 /// Pages may read, not write: a key in a page is a key that everyone has.

@@ -39,7 +39,7 @@ use crate::{
 };
 
 /// The largest head that is read at all; what lies between this and the edge's own limit gets a problem document.
-const HEAD_BUFFER: usize = 64 * 1024;
+const HEAD_BUFFER: usize = 128 * 1024;
 
 /// How long accepting rests when the process has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

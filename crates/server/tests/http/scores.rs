@@ -207,8 +207,10 @@ fn given_players_are_found_in_one_call() {
     assert_eq!(page["missing"], json!(["nobody"]));
     server.get("/v1/scores?ids=a&limit=5").refused(400, "malformed");
     server.get("/v1/scores?ids=").refused(400, "malformed");
-    let many = (0..1001).map(|i| i.to_string()).collect::<Vec<_>>().join(",");
-    server.get(&format!("/v1/scores?ids={many}")).refused(400, "malformed");
+    let ids = |count: u32| (0..count).map(|i| format!("{i:0>36}")).collect::<Vec<_>>().join(",");
+    let many = server.get(&format!("/v1/scores?ids={}", ids(1000))).ok(200);
+    assert_eq!(many["missing"].as_array().unwrap().len(), 1000);
+    server.get(&format!("/v1/scores?ids={}", ids(1001))).refused(400, "malformed");
 }
 
 #[test]
