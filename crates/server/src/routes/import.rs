@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{extract::State, http::StatusCode};
 use serde::{Serialize, de::DeserializeOwned};
 use standings_core::SeasonId;
-use standings_engine::{ScoreRow, StandingImport};
+use standings_engine::{EngineError, ScoreRow, StandingImport};
 use utoipa::ToSchema;
 
 use crate::{
@@ -59,7 +59,7 @@ pub(crate) async fn scores(
             None => tokio::join!(set, rows.chunk::<RowBody>()),
             Some(_) => (set.await, (Vec::new(), None)),
         };
-        let season = season.map_err(|error| after(applied, error.into()))?;
+        let season = season.map_err(|error| after(applied, refused(applied, error)))?;
         applied += count;
         if let Some(problem) = bad {
             return Err(after(applied, problem));
@@ -71,6 +71,21 @@ pub(crate) async fn scores(
     };
     tracing::info!(%board, %season, rows = applied, "scores set");
     Ok(json(StatusCode::OK, &ScoresSet { board: &board, season: &season, rows: applied }))
+}
+
+/// Why rows were not taken, after so many that were. The engine counts the rows of one call, and its "nothing was applied" is
+/// about that call alone.
+fn refused(applied: u64, error: EngineError) -> Problem {
+    match error {
+        EngineError::BadRow { row, why } => EngineError::BadRow { row: applied + row, why }.into(),
+        EngineError::Unavailable { .. } | EngineError::Overloaded { .. } if applied > 0 => {
+            Problem::from(error).but(
+                Code::OutcomeUnknown,
+                "the server cannot take the others now; send all rows again, which changes nothing about the first",
+            )
+        }
+        error => error.into(),
+    }
 }
 
 fn after(applied: u64, problem: Problem) -> Problem {

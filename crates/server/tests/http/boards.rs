@@ -146,6 +146,13 @@ fn scores_are_set_whatever_the_rule() {
     let detail = refused.json()["detail"].as_str().unwrap().to_owned();
     assert!(detail.starts_with("the first 5000 rows were applied: line 5003: score: "), "{detail}");
     assert_eq!(server.get("/v1/scores/q").ok(200)["user_info"]["score"], 1);
+    let late = "{\"user_id\":\"q\",\"score\":1,\"at\":\"2026-12-01T00:00:00Z\"}";
+    let late = format!("{}{late}\n", "{\"user_id\":\"q\",\"score\":2}\n".repeat(5000));
+    let refused = server.ndjson("PUT", "/v1/boards/main/scores", "admin", &late);
+    refused.refused(422, "bad_row");
+    let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+    // Rows go to the engine by the thousand, and those that came with a bad one go with it.
+    assert!(detail.starts_with("the first 4096 rows were applied: row 5001: "), "{detail}");
     server.ndjson("PUT", "/v1/boards/none/scores", "admin", "").refused(404, "unknown_board");
 }
 
