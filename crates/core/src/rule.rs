@@ -122,13 +122,15 @@ pub fn event_time(submission: &Submission, now: Millis) -> Result<Millis, Reject
 }
 
 /// Applies the board's rule to the player's entry in the season of the submission. `at` is the
-/// [`event_time`] and `now` the server's clock.
+/// [`event_time`], `now` the server's clock, and `last` when the board last accepted a submission of this player, in whatever
+/// season: a season that ends within the day does not begin another day. Only boards with `once_per` need it.
 ///
 /// The checks come in this order, and the first that fails is the answer: limits of points, the client's condition, one
 /// per period, range of the sum.
 pub fn decide(
     board: &Board,
     entry: Option<Entry>,
+    last: Option<Millis>,
     submission: &Submission,
     at: Millis,
     now: Millis,
@@ -138,13 +140,13 @@ pub fn decide(
     if min.is_some_and(|min| points < min) || max.is_some_and(|max| points > max) {
         return Err(Rejection::PointsOutOfRange { min, max });
     }
-    if let Some(entry) = entry {
-        if submission.updated_before.is_some_and(|limit| entry.updated_at >= limit) {
-            return Err(Rejection::ConditionFailed);
-        }
-        if board.once_per().is_some_and(|period| board.same_period(period, entry.updated_at, now)) {
-            return Err(Rejection::TooSoon);
-        }
+    let updated_at = entry.map(|entry| entry.updated_at);
+    if submission.updated_before.zip(updated_at).is_some_and(|(limit, at)| at >= limit) {
+        return Err(Rejection::ConditionFailed);
+    }
+    if board.once_per().zip(last).is_some_and(|(period, last)| board.same_period(period, last, now))
+    {
+        return Err(Rejection::TooSoon);
     }
     let (score, at) = apply(board, entry, points, at).ok_or(Rejection::ScoreOutOfRange)?;
     Ok(Entry { score, at, updated_at: now })
@@ -234,7 +236,7 @@ mod tests {
         for (definition, before, (points, at), (after, reached)) in cases {
             let before = before.map(|(value, at)| entry(value, at));
             let decided =
-                decide(&board(definition), before, &submission(*points), Millis(*at), NOW);
+                decide(&board(definition), before, None, &submission(*points), Millis(*at), NOW);
             let expected = Entry { score: score(*after), at: Millis(*reached), updated_at: NOW };
             assert_eq!(decided, Ok(expected), "{definition} {before:?} {points} at {at}");
         }
@@ -246,8 +248,9 @@ mod tests {
         let today = Entry { score: score(MAX_SCORE), at: NOW, updated_at: NOW };
         let yesterday = Entry { updated_at: Millis(NOW.0 - 86_400_000), ..today };
         let conditional = Submission { updated_before: Some(NOW), ..submission(5) };
-        let refuse = |entry, submission: &Submission| {
-            decide(&strict, Some(entry), submission, NOW, NOW).map_err(Rejection::code)
+        let refuse = |entry: Entry, submission: &Submission| {
+            let last = Some(entry.updated_at);
+            decide(&strict, Some(entry), last, submission, NOW, NOW).map_err(Rejection::code)
         };
         let wrong_points = Submission { points: score(11), ..conditional.clone() };
         assert_eq!(refuse(today, &wrong_points), Err("points_out_of_range"));
@@ -256,16 +259,19 @@ mod tests {
         assert_eq!(refuse(today, &submission(5)), Err("too_soon"));
         assert_eq!(refuse(yesterday, &submission(5)), Err("score_out_of_range"));
         assert_eq!(refuse(yesterday, &conditional), Err("score_out_of_range"));
-        // Without an entry there is nothing that a condition or a period could refuse.
-        assert!(decide(&strict, None, &conditional, NOW, NOW).is_ok());
+        // Without an entry there is nothing that a condition could refuse, and a period goes by what was accepted.
+        assert!(decide(&strict, None, None, &conditional, NOW, NOW).is_ok());
+        assert!(decide(&strict, Some(entry(1, NOW.0)), None, &submission(5), NOW, NOW).is_ok());
+        let elsewhere = decide(&strict, None, Some(NOW), &submission(5), NOW, NOW);
+        assert_eq!(elsewhere, Err(Rejection::TooSoon));
     }
 
     #[test]
     fn a_day_is_the_boards_own() {
         let seoul = board(r#"{"once_per":"day","time_zone":"Asia/Seoul"}"#);
         let at = |text: &str| Millis::parse(text).unwrap();
-        let before = Entry { updated_at: at("2026-11-15T14:59:59Z"), ..entry(1, 0) };
-        let again = |now| decide(&seoul, Some(before), &submission(1), now, now);
+        let last = Some(at("2026-11-15T14:59:59Z"));
+        let again = |now| decide(&seoul, Some(entry(1, 0)), last, &submission(1), now, now);
         // Midnight in Seoul is 15:00 UTC.
         assert_eq!(again(at("2026-11-15T14:59:59.999Z")), Err(Rejection::TooSoon));
         assert!(again(at("2026-11-15T15:00:00Z")).is_ok());
@@ -283,7 +289,9 @@ mod tests {
     #[test]
     fn limits_are_told_in_the_refusal() {
         let refused = |definition: &str| {
-            decide(&board(definition), None, &submission(0), NOW, NOW).unwrap_err().to_string()
+            decide(&board(definition), None, None, &submission(0), NOW, NOW)
+                .unwrap_err()
+                .to_string()
         };
         assert!(refused(r#"{"min_points":1,"max_points":3}"#).contains("1 to 3"));
         assert!(refused(r#"{"min_points":1}"#).contains("at least 1"));

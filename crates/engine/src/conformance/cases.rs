@@ -21,6 +21,7 @@ macro_rules! conformance_cases {
                 a_condition_on_the_last_update_holds_or_fails,
                 once_per_day_is_a_calendar_day_of_the_zone,
                 once_per_hour_is_a_calendar_hour_of_the_zone,
+                once_per_day_holds_across_seasons_and_counts_submissions_only,
             }
             batches {
                 each_line_of_a_batch_stands_alone,
@@ -86,6 +87,7 @@ macro_rules! conformance_cases {
             seasons {
                 a_board_begins_with_the_season_of_the_present,
                 a_season_rolls_over_at_the_boundary,
+                what_is_final_keeps_the_tie_rule_that_it_had,
                 an_event_belongs_to_the_season_of_its_own_time,
                 an_event_ahead_of_the_boundary_is_in_the_next_season,
                 a_late_event_counts_during_the_grace,

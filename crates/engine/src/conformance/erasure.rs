@@ -59,8 +59,12 @@ pub async fn nothing_of_an_erased_player_can_be_read(world: &mut World) {
             assert!(mine.entry.is_none() && mine.rows.is_empty(), "{standing:?}");
             let others = engine.among_friends(&board, standing, &id("c")).await.unwrap();
             assert!(others.rows.len() == 2 && others.rows.iter().all(|row| row.row.player != a));
+            let scores = engine.distribution(&board, standing).await.unwrap();
+            let in_bins: u64 = scores.histogram.iter().map(|bin| bin.players).sum();
+            assert_eq!((scores.players, in_bins, scores.mean), (3, 3, Some(17.0 / 3.0)));
         }
         assert_eq!(world.friends_of("a").await, [""; 0]);
+        assert_eq!(world.friends_of("c").await, ["b"]);
         assert_eq!(world.events("a", None).await, [""; 0]);
         assert_eq!(world.days_of("a", None).await, [""; 0]);
         let career = engine.player_seasons(&a, &board, &all_seasons()).await.unwrap();
@@ -93,6 +97,10 @@ pub async fn others_keep_their_frozen_ranks(world: &mut World) {
         let seasons = world.seasons(&board).await;
         let figures: Vec<_> = seasons.iter().map(|s| (s.players, s.successes)).collect();
         assert_eq!(figures, [(0, Some(0)), (2, Some(1)), (2, Some(1))]);
+        let scores = world.engine().distribution(&board, &by_id("2026-11-15")).await.unwrap();
+        assert_eq!((scores.min, scores.max), (Some(score(1)), Some(score(7))));
+        assert_eq!((scores.players, scores.mean), (2, Some(4.0)));
+        assert_eq!(scores.deciles.first().map(|decile| decile.score), Some(score(7)));
         world.restart().await;
     }
 }

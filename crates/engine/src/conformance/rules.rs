@@ -8,7 +8,7 @@ use standings_core::{
 
 use super::{
     World,
-    world::{expect, ms, previous_rank, rank, score, submission, submission_at},
+    world::{expect, ms, previous_rank, rank, row, score, submission, submission_at},
 };
 
 /// Points add up; the receipt tells what was and what is.
@@ -196,6 +196,39 @@ pub async fn once_per_day_is_a_calendar_day_of_the_zone(world: &mut World) {
     world.turn_to("2026-11-15T15:00:00Z").await;
     assert_eq!(world.submit(&board, "a", 1).await.score, score(2));
     assert_eq!(world.decide(&board, submission("a", 1)).await, Err(Rejection::TooSoon));
+}
+
+/// Neither a season that ends within the day nor one that takes late events makes another day; and what an import set was not
+/// submitted.
+pub async fn once_per_day_holds_across_seasons_and_counts_submissions_only(world: &mut World) {
+    let definition = r#"{"season":"0 12 * * *","grace":"10 minutes","once_per":"day"}"#;
+    let board = world.board("b", definition).await;
+    let rows = vec![row("a", 7, None), row("c", 7, None)];
+    world.engine().set_scores(&board, rows).await.unwrap();
+    assert_eq!(world.submit(&board, "a", 1).await.score, score(8));
+    // 10 a.m. it was: the season ends at noon, the day does not.
+    world.turn_to("2026-11-15T12:05:00Z").await;
+    let late = submission_at("b", 1, ms("2026-11-15T11:59:00Z"));
+    assert_eq!(world.decide(&board, late).await.unwrap().score, score(1));
+    for player in ["a", "b"] {
+        assert_eq!(world.decide(&board, submission(player, 1)).await, Err(Rejection::TooSoon));
+    }
+    world.submit(&board, "d", 1).await;
+    world.engine().close_season(&board).await.unwrap();
+    world.restart().await;
+    world.turn_to("2026-11-15T23:59:59Z").await;
+    for player in ["a", "b", "d"] {
+        assert_eq!(world.decide(&board, submission(player, 1)).await, Err(Rejection::TooSoon));
+    }
+    // Twice in one batch is twice in one day.
+    let twice = vec![submission("c", 1), submission("c", 1)];
+    let answers = world.engine().submit(&board, twice).await.unwrap();
+    assert!(answers[0].is_ok());
+    assert_eq!(answers[1], Err(Rejection::TooSoon));
+    world.turn_to("2026-11-16T00:00:00Z").await;
+    for player in ["a", "b", "c", "d"] {
+        world.submit(&board, player, 1).await;
+    }
 }
 
 /// In a zone that is half an hour off, hours begin at half past.

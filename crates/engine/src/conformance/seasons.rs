@@ -4,7 +4,10 @@ use standings_core::rule::Rejection;
 
 use super::{
     World,
-    world::{by_id, event, expect, fails, ms, offset, score, season_id, submission, submission_at},
+    recall::on,
+    world::{
+        by_id, event, expect, fails, id, ms, offset, score, season_id, submission, submission_at,
+    },
 };
 use crate::{EngineError, SeasonState, SeasonsQuery, StandingRef};
 
@@ -28,6 +31,40 @@ pub async fn a_board_begins_with_the_season_of_the_present(world: &mut World) {
         // What happened before the board was made, in the same season, counts.
         let early = submission_at("a", 1, ms(starts_at));
         assert_eq!(world.decide(&board, early).await.unwrap().season.as_str(), id);
+    }
+}
+
+/// Ranks that were announced do not change with the board.
+pub async fn what_is_final_keeps_the_tie_rule_that_it_had(world: &mut World) {
+    let shared = [("a", 1, 5), ("b", 1, 5), ("c", 3, 1)];
+    let apart = [("a", 1, 5), ("b", 2, 5), ("c", 3, 1)];
+    let board = world.board("b", r#"{"season":"daily","grace":"0 seconds"}"#).await;
+    world.play(&board, &[("a", 5), ("b", 5), ("c", 1)]).await;
+    world.take(&board).await;
+    world.settle().await;
+    world.turn_to("2026-11-16T12:00:00Z").await;
+    world.board("b", r#"{"season":"daily","grace":"0 seconds","ties":"earliest"}"#).await;
+    world.play(&board, &[("a", 5), ("b", 5), ("c", 1)]).await;
+    for _ in 0..2 {
+        assert_eq!(world.top(&board).await, expect(&apart));
+        for past in [by_id("2026-11-15"), on("2026-11-15")] {
+            assert_eq!(world.top_of(&board, past.clone()).await, expect(&shared), "{past:?}");
+            let entry = world.engine().entry(&board, &past, &id("b"), Some(1)).await.unwrap();
+            assert_eq!((entry.row.rank.rank.get(), entry.around.len()), (1, 3));
+            assert_eq!(entry.around[1].rank.rank.get(), 1);
+        }
+        assert_eq!(world.seasons_of(&board, "b").await, ["2026-11-16 5 2", "2026-11-15 5 1"]);
+        world.settle().await;
+        world.restart().await;
+    }
+    // And the other way round, also in a file that is written anew for want of a player.
+    world.turn_to("2026-11-17T12:00:00Z").await;
+    world.board("b", r#"{"season":"daily","grace":"0 seconds"}"#).await;
+    world.engine().erase_player(&id("a")).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(world.top_of(&board, by_id("2026-11-16")).await, expect(&apart[1..]));
+        world.settle().await;
+        world.restart().await;
     }
 }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use standings_core::{Board, BoardId, Millis, Score, SeasonId, SeasonSpan, span::Keep};
+use standings_core::{
+    Board, BoardId, Millis, Score, SeasonId, SeasonSpan, board::Ties, span::Keep,
+};
 
 use super::{
     live::Live,
@@ -41,6 +43,8 @@ pub(crate) struct Season {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Closed {
     pub(crate) goal: Option<Score>,
+    /// The tie rule, until a file says it.
+    pub(crate) ties: Ties,
     /// The moment, as [`FormerNames`](super::freeze::FormerNames) counts them,
     pub(crate) epoch: u64,
     /// and as erasures count them.

@@ -9,7 +9,7 @@ use std::{
 
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
-use standings_core::{Board, BoardId, KeyName, Millis, PlayerId, SeasonSpan};
+use standings_core::{Board, BoardId, KeyName, Millis, PlayerId, SeasonSpan, board::Ties};
 
 pub(crate) use super::board_state::{BoardState, Closed, Rows, Season};
 use super::{
@@ -213,7 +213,9 @@ impl Catalog {
             }
             Record::SeasonClosed { board, season, goal } => {
                 let (epoch, erasures) = (self.former_names.begin(), self.next_erasure);
-                let closed = Closed { goal: *goal, epoch, erasures };
+                let ties =
+                    self.boards.get(board).map_or_else(Ties::default, |b| b.definition.ties());
+                let closed = Closed { goal: *goal, ties, epoch, erasures };
                 self.on_season(*board, *season, |season| season.closed = Some(closed));
             }
             Record::SeasonExpired { board, season } => {

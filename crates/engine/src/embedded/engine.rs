@@ -4,7 +4,8 @@
 use std::{
     path::Path,
     sync::{Arc, atomic::Ordering},
-    time::Duration,
+    thread::JoinHandle,
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
@@ -235,10 +236,7 @@ impl Engine for Embedded {
 
     async fn friends(&self, player: &PlayerId) -> Result<Vec<PlayerId>> {
         let player = player.clone();
-        let friends = move |shared: &Shared| {
-            shared.read_history(|history| history.friends(&player)).map(|friends| friends.to_vec())
-        };
-        self.read_disk(friends).await
+        self.read_disk(move |shared| Ok(shared.friends(&player)?.to_vec())).await
     }
 
     async fn player_events(&self, player: &PlayerId, query: &EventsQuery) -> Result<EventsPage> {
@@ -322,12 +320,28 @@ impl Engine for Embedded {
             // In the order of what depends on what: no job after the last write, no view after the last job.
             let _ = threads.sequencer.join();
             let _ = jobs.send(Job::Stop);
-            let _ = threads.keeper.join();
+            join("keeper", threads.keeper);
             shared.history.close();
-            let _ = threads.historian.join();
+            join("historian", threads.historian);
         };
         let _ = tokio::task::spawn_blocking(stop).await;
     }
+}
+
+/// How long a thread may take to end. All that is acknowledged is in the log by then, and whoever stops a server that hangs would
+/// kill it.
+const ENDING: Duration = Duration::from_secs(300);
+
+fn join(name: &str, thread: JoinHandle<()>) {
+    let started = Instant::now();
+    while !thread.is_finished() {
+        if started.elapsed() > ENDING {
+            return tracing::error!(name, "a thread does not end; the next start makes up for it");
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // How it ended was logged where it happened.
+    let _ = thread.join();
 }
 
 impl Embedded {

@@ -1,9 +1,17 @@
 //! Finding the standing that a reader means, and what of it can be seen.
 
-use std::{collections::HashSet, io, ops::Range, sync::Arc};
+use std::{
+    collections::HashSet,
+    io,
+    ops::{ControlFlow, Range},
+    sync::Arc,
+};
 
 use parking_lot::RwLock;
-use standings_core::{Board, Millis, PlayerId, Rank, Record, Score, standing::Standing};
+use standings_core::{
+    Board, Millis, PlayerId, Position, Rank, Record, Score, SortKey, board::Ties,
+    standing::Standing,
+};
 
 use super::{
     catalog::{BoardState, Catalog, Rows, Season},
@@ -22,6 +30,8 @@ pub(crate) struct Found {
     pub(crate) definition: Arc<Board>,
     pub(crate) id: StandingId,
     pub(crate) goal: Option<Score>,
+    /// The tie rule of a standing that does not say its own.
+    ties: Ties,
     /// In a snapshot, up to which rank they are official.
     pub(super) official: Option<u32>,
     pub(super) rows: Rows,
@@ -61,6 +71,14 @@ impl Holes {
 }
 
 impl Found {
+    /// The tie rule that holds: what is closed keeps the one that it closed with.
+    pub(crate) fn ties(&self, source: &Source) -> Ties {
+        match source {
+            Source::Frozen(frozen) => frozen.ties.unwrap_or(self.ties),
+            Source::Live(_) => self.ties,
+        }
+    }
+
     pub(crate) fn hides(&self, player: &PlayerId) -> bool {
         self.hidden.as_ref().is_some_and(|hidden| hidden.contains(player))
     }
@@ -76,6 +94,19 @@ impl Found {
         }
         holes.sort_unstable();
         Ok(Holes(holes))
+    }
+
+    /// The standing as if those who were erased had never been there, but for the ranks: nobody can tell those from it.
+    pub(super) fn seen<'a>(
+        &self,
+        standing: &'a dyn Standing<Error = io::Error>,
+    ) -> io::Result<Seen<'a>> {
+        let mut total = standing.total();
+        for player in self.hidden.iter().flat_map(|hidden| hidden.iter()) {
+            let found = standing.find(player)?;
+            total -= found.map_or(0, |found| i128::from(found.record.key.folded));
+        }
+        Ok(Seen { standing, holes: self.holes(standing)?, total })
     }
 
     /// Players, sum of folded scores, and streaks, but for those who were erased.
@@ -112,6 +143,64 @@ impl Found {
             return text.official_rank;
         }
         u32::try_from(rank.get()).ok().filter(|rank| *rank <= official)
+    }
+}
+
+/// A standing without those who were erased.
+pub(super) struct Seen<'a> {
+    standing: &'a dyn Standing<Error = io::Error>,
+    holes: Holes,
+    total: i128,
+}
+
+impl Seen<'_> {
+    fn without_holes(&self, position: Position) -> Position {
+        Position(position.0 - self.holes.before(position.0))
+    }
+}
+
+impl Standing for Seen<'_> {
+    type Error = io::Error;
+
+    fn players(&self) -> u64 {
+        self.holes.seen(&(0..self.standing.players()))
+    }
+
+    fn total(&self) -> i128 {
+        self.total
+    }
+
+    fn find(&self, player: &str) -> io::Result<Option<standings_core::Found>> {
+        let found = self.standing.find(player)?;
+        let seen = found.filter(|found| self.holes.0.binary_search(&found.position.0).is_err());
+        Ok(seen.map(|found| standings_core::Found {
+            position: self.without_holes(found.position),
+            first_of_score: self.without_holes(found.first_of_score),
+            ..found
+        }))
+    }
+
+    fn before_score(&self, folded: i64) -> io::Result<Position> {
+        Ok(self.without_holes(self.standing.before_score(folded)?))
+    }
+
+    fn through(&self, key: SortKey, player: &str) -> io::Result<Position> {
+        Ok(self.without_holes(self.standing.through(key, player)?))
+    }
+
+    fn visit(
+        &self,
+        from: Position,
+        visitor: &mut dyn FnMut(&str, Record) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        let mut position = self.holes.after(0, from.0);
+        self.standing.visit(Position(position), &mut |player, record| {
+            position += 1;
+            match self.holes.0.binary_search(&(position - 1)) {
+                Ok(_) => ControlFlow::Continue(()),
+                Err(_) => visitor(player, record),
+            }
+        })
     }
 }
 
@@ -178,6 +267,7 @@ impl BoardState {
                 })?;
                 let season = snapshot.season().clone();
                 Ok(Found {
+                    ties: definition.ties(),
                     definition,
                     id: StandingId { season, snapshot: Some(snapshot.date) },
                     goal: snapshot.goal(),
@@ -200,6 +290,7 @@ impl BoardState {
             definition: Arc::clone(&self.definition),
             id: StandingId { season: season.span.id.clone(), snapshot: None },
             goal: season.goal(&self.definition),
+            ties: season.closed.map_or(self.definition.ties(), |closed| closed.ties),
             official: None,
             rows: season.rows.clone(),
             hidden: since.and_then(|since| freeze::hidden(catalog, since)),

@@ -8,7 +8,7 @@ use std::{
 
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
-use standings_core::{Name, PlayerId, Record, Score};
+use standings_core::{Name, PlayerId, Record, Score, board::Ties};
 
 use super::{
     Shared,
@@ -155,6 +155,7 @@ pub(crate) struct Writing<'a> {
     pub(crate) view: ViewId,
     /// The moment, as former names count them.
     pub(crate) epoch: u64,
+    pub(crate) ties: Ties,
     /// Where streaks are counted, the goal and the seasons before.
     pub(crate) streaks: Option<(i64, &'a Before)>,
 }
@@ -163,7 +164,7 @@ impl Writing<'_> {
     /// Writes the view; the file is durable when this returns.
     pub(crate) fn write(&self, shared: &Shared, name: String) -> io::Result<FrozenFile> {
         let players = self.live.read().view_players(self.view);
-        let file = frozen::write(&shared.disk, name, players, |writer| {
+        let file = frozen::write(&shared.disk, name, Some(self.ties), players, |writer| {
             let mut cursor = ViewCursor::default();
             while !cursor.done {
                 let rows = self.live.read().view_rows(self.view, &mut cursor, SCAN_ROWS);
@@ -219,7 +220,7 @@ pub(crate) fn rewrite(
     players: u64,
     mut change: impl FnMut(&Record, &mut Text) -> io::Result<Keep>,
 ) -> io::Result<FrozenFile> {
-    frozen::write(&shared.disk, name, players, |writer| {
+    frozen::write(&shared.disk, name, old.ties, players, |writer| {
         old.rows(|record, mut text| match change(&record, &mut text)? {
             Keep::Row => writer.push(text.row(record)),
             Keep::Place => {

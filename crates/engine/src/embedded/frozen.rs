@@ -1,13 +1,14 @@
 //! Frozen standings: closed seasons and snapshots as immutable files that cost no memory.
 //!
 //! ```text
-//! header   magic, version u16, rows u64, slots u64, text bytes u64, checksums of the three parts, crc
+//! header   magic, version u8, flags u8, rows u64, slots u64, text bytes u64, checksums of the three parts, crc
 //! rows     32 bytes each in rank order: folded score i64, at i64, updated i64, text offset u64
 //! slots    u32 each: a hash table from player to row + 1, 0 where empty, linear probing
 //! text     for each row: id length u8, flags u8, name length u16, streak u32 (flag 1), official rank u32 (flag 2), id, name
 //! ```
 //!
-//! A row without an id is of a player who was erased: the others keep their ranks.
+//! A row without an id is of a player who was erased: the others keep their ranks. They also keep them when their board's tie rule
+//! changes: the flags say which one held. Before version 3 they did not, and the board's is taken.
 //!
 //! All numbers are little endian. A position is an address, a player is one or two probes, a score is a binary search. The
 //! operating system's cache of pages is the only cache. A file is written whole under a name that was never used before and
@@ -15,20 +16,25 @@
 
 use std::{collections::BTreeMap, io, ops::ControlFlow, sync::Arc};
 
-use standings_core::{Found, Millis, Name, Position, Record, Score, SortKey, standing::Standing};
+use standings_core::{
+    Found, Millis, Name, Position, Record, Score, SortKey, board::Ties, standing::Standing,
+};
 
 use super::{
     disk::{Disk, DiskFile},
     files::{NewFile, checksum},
     record::{BoardNo, FrozenFile, SeasonNo},
     rows::invalid,
-    v1,
 };
 use crate::types::StreakCount;
 
 pub(crate) const DIR: &str = "frozen";
 const MAGIC: &[u8; 8] = b"STDGFRZN";
-const VERSION: u16 = 2;
+const VERSION: u8 = 3;
+const VERSION_2: u8 = 2;
+const VERSION_1: u8 = 1;
+/// Set where who got there first leads a tie.
+const EARLIEST: u8 = 1;
 const HEADER: usize = 8 + 2 + 3 * 8 + 3 * 4 + 4;
 const ROW: usize = 32;
 const TEXT_HEADER: usize = 4;
@@ -69,11 +75,12 @@ pub(crate) struct FrozenRow<'a> {
     pub(crate) official_rank: Option<u32>,
 }
 
-/// Writes a frozen standing of exactly `players` rows, which `fill` pushes in order. Returns what the record in the log
-/// says of it.
+/// Writes a frozen standing of exactly `players` rows, which `fill` pushes in order, with the tie rule that holds if it is known.
+/// Returns what the record in the log says of it.
 pub(crate) fn write(
     disk: &Arc<dyn Disk>,
     name: String,
+    ties: Option<Ties>,
     players: u64,
     fill: impl FnOnce(&mut FrozenWriter<'_>) -> io::Result<()>,
 ) -> io::Result<FrozenFile> {
@@ -112,7 +119,11 @@ pub(crate) fn write(
     }
     let mut header = Vec::with_capacity(HEADER);
     header.extend_from_slice(MAGIC);
-    header.extend_from_slice(&VERSION.to_le_bytes());
+    header.extend_from_slice(&match ties {
+        Some(Ties::Share) => [VERSION, 0],
+        Some(Ties::Earliest) => [VERSION, EARLIEST],
+        None => [VERSION_2, 0],
+    });
     for number in [players, slots, text_bytes] {
         header.extend_from_slice(&number.to_le_bytes());
     }
@@ -203,6 +214,8 @@ pub(crate) struct Frozen {
     file: Option<Box<dyn DiskFile>>,
     players: u64,
     total: i128,
+    /// The tie rule that holds in it, if it says so.
+    pub(crate) ties: Option<Ties>,
     slots: u64,
     text_bytes: u64,
     /// The bytes before each text.
@@ -253,9 +266,11 @@ impl Frozen {
         if !body.starts_with(MAGIC) || crc32fast::hash(body) != u32::from_le_bytes(*crc) {
             return Err(in_file(invalid("not a frozen standing, or its header is damaged")));
         }
-        let text_header = match u16::from_le_bytes([body[8], body[9]]) {
-            VERSION => TEXT_HEADER,
-            v1::VERSION => TEXT_HEADER_1,
+        let (text_header, ties) = match [body[8], body[9]] {
+            [VERSION, 0] => (TEXT_HEADER, Some(Ties::Share)),
+            [VERSION, EARLIEST] => (TEXT_HEADER, Some(Ties::Earliest)),
+            [VERSION_2, 0] => (TEXT_HEADER, None),
+            [VERSION_1, 0] => (TEXT_HEADER_1, None),
             _ => return Err(in_file(invalid("written by another version of this program"))),
         };
         let number = |i: usize| long(&body[10 + 8 * i..]);
@@ -269,6 +284,7 @@ impl Frozen {
             file: Some(file),
             players,
             total: *total,
+            ties,
             slots: number(1),
             text_bytes: number(2),
             text_header,
@@ -277,8 +293,8 @@ impl Frozen {
     }
 
     fn without_rows() -> Self {
-        let (file, text_header, checksums) = (None, TEXT_HEADER, [0; 3]);
-        Self { file, players: 0, total: 0, slots: 0, text_bytes: 0, text_header, checksums }
+        let (file, ties, text_header, checksums) = (None, None, TEXT_HEADER, [0; 3]);
+        Self { file, players: 0, total: 0, ties, slots: 0, text_bytes: 0, text_header, checksums }
     }
 
     fn file(&self) -> io::Result<&dyn DiskFile> {
@@ -336,8 +352,10 @@ impl Frozen {
                 .then(|| u32::from_le_bytes(std::array::from_fn(|_| numbers.next().unwrap_or(0))))
         };
         let (streak, official_rank) = (number(HAS_STREAK).unwrap_or(0), number(HAS_OFFICIAL));
-        let mut player = String::from_utf8(text).map_err(|_| invalid("an id is not text"))?;
-        let name = player.split_off(id);
+        // Where a file is damaged, the end of the id may be in the middle of a character.
+        let name = text.split_off(id);
+        let decoded = |bytes| String::from_utf8(bytes).map_err(|_| invalid("a text is damaged"));
+        let (player, name) = (decoded(text)?, decoded(name)?);
         Ok(Text { player, name: Name::new(&name).ok(), streak, official_rank })
     }
 
@@ -521,5 +539,36 @@ impl FrozenFiles {
         let removed = self.disk.remove(&format!("{DIR}/{}", file.name));
         self.open.remove(&file.name);
         removed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded::disk::RealDisk;
+
+    #[test]
+    fn a_damaged_text_is_an_error_and_nothing_worse() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk::new(dir.path()).unwrap());
+        let key = SortKey { folded: 1, at: Millis(5) };
+        let record = Record { key, updated_at: key.at };
+        let row = |player, name| FrozenRow { player, name, record, streak: 0, official_rank: None };
+        let file = write(&disk, "f".to_owned(), Some(Ties::Earliest), 2, |writer| {
+            writer.push(row("ab", Some("é")))?;
+            writer.push(row("c", None))
+        });
+        let file = file.unwrap();
+        let frozen = Frozen::open(disk.as_ref(), &file).unwrap();
+        assert_eq!(frozen.ties, Some(Ties::Earliest));
+        let name = frozen.row_of("ab").unwrap().unwrap().2.name;
+        assert_eq!(name.as_deref(), Some("é"));
+        // The id gets one byte of the name, which is half of a character.
+        let text_at = frozen.parts()[2];
+        disk.open(&format!("{DIR}/f")).unwrap().write_at(&[3], text_at).unwrap();
+        let invalid = |error: io::Error| error.kind() == io::ErrorKind::InvalidData;
+        assert!(frozen.row_of("ab").is_err_and(invalid));
+        assert!(frozen.rows(|_, _| Ok(())).is_err_and(invalid));
+        assert!(frozen.verify().is_err_and(invalid));
     }
 }

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 use super::{
     Shared, backup,
-    catalog::Rows,
+    catalog::{Closed, Rows},
     checkpoint::View,
     freeze::{self, Before, Keep, Writing, folded_goal},
     frozen::{self, FrozenRow},
@@ -27,7 +27,7 @@ use super::{
     out_of_order, purge,
     reads::unwritable,
     record::{BoardNo, FrozenFile, SeasonNo, SnapshotNo},
-    sequencer::Sequencer,
+    sequencer::{Prepared, Sequencer},
     snapshot::PendingSource,
 };
 use crate::{
@@ -240,7 +240,8 @@ fn freeze_season(
     let before = Before::of(shared, board, season).map_err(|error| unwritable(&error))?;
     let view = live.write().begin_view();
     let streaks = goal.map(|goal| (goal, &before));
-    let written = Writing { live: &live, view, epoch: closed.epoch, streaks }.write(shared, name);
+    let Closed { epoch, ties, .. } = closed;
+    let written = Writing { live: &live, view, epoch, ties, streaks }.write(shared, name);
     Live::end_view(&live, view);
     let file = written.map_err(|error| unwritable(&error))?;
     let file = FrozenFile { erasures: closed.erasures, ..file };
@@ -256,10 +257,12 @@ fn freeze_snapshot(
 ) -> Result<Option<SnapshotInfo>> {
     let due = {
         let catalog = shared.catalog.read();
-        let pending = catalog.board_no(board).and_then(|board| board.pending_snapshot(snapshot));
-        pending.map(|(taken, pending)| (Arc::clone(taken), pending.clone()))
+        catalog.board_no(board).and_then(|board| {
+            let (taken, pending) = board.pending_snapshot(snapshot)?;
+            Some((Arc::clone(taken), pending.clone(), board.definition.ties()))
+        })
     };
-    let Some((taken, pending)) = due else {
+    let Some((taken, pending, ties)) = due else {
         shared.queue.change_blocking(|s| {
             s.freeze_ended();
             Ok(())
@@ -269,7 +272,7 @@ fn freeze_snapshot(
     let written = match &pending.source {
         PendingSource::View(live, view) => {
             let (view, epoch, streaks) = (*view, pending.epoch, None);
-            Writing { live, view, epoch, streaks }.write(shared, name)
+            Writing { live, view, epoch, ties, streaks }.write(shared, name)
         }
         PendingSource::File(file) => shared.frozen.get(file).and_then(|old| {
             freeze::rewrite(shared, &old, name, file.rows(), |_, text| {
@@ -374,15 +377,14 @@ fn write_import(shared: &Arc<Shared>, import: &Import) -> Result<(BoardNo, u64)>
     let Import { board, target, rows, names, official_ranks, .. } = import;
     let players = rows.len();
     let (id, wanted) = (board.clone(), target.clone());
-    let (no, season, name, goal) =
+    let Prepared { board: no, season, name, goal, ties } =
         shared.queue.change_blocking(move |s| s.prepare_import(&id, &wanted))?;
     // Streaks go on from the season before, in a season.
     let before = match season {
         Some(season) => Before::of(shared, no, season).map_err(|error| unwritable(&error))?,
         None => Before::none(),
     };
-    let goal = goal.filter(|_| season.is_some());
-    let file = frozen::write(&shared.disk, name, players, |writer| {
+    let file = frozen::write(&shared.disk, name, Some(ties), players, |writer| {
         let mut failed = Ok(());
         rows.scan(standings_core::Position(0), |player: &str, record| {
             let streak = match goal {

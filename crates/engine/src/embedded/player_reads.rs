@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     io,
     ops::ControlFlow,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -41,16 +42,32 @@ const SCAN_ROWS: usize = 4096;
 const REUSE: u32 = 20;
 
 impl Shared {
+    /// A player's friends, but for those who were erased since the list was set.
+    pub(crate) fn friends(&self, player: &PlayerId) -> Result<Arc<Vec<PlayerId>>> {
+        let (seq, friends) = self.read_history(|history| history.friends(player))?;
+        let suspected = {
+            let catalog = self.catalog.read();
+            let erased = catalog.erased();
+            !erased.is_empty() && friends.iter().any(|friend| erased.contains_key(friend))
+        };
+        if !suspected {
+            return Ok(friends);
+        }
+        let erased = self.read_history(|history| history.erased_after(seq))?;
+        let left = friends.iter().filter(|friend| !erased.contains(*friend));
+        Ok(Arc::new(left.cloned().collect()))
+    }
+
     pub(crate) fn among_friends(
         &self,
         board: &BoardId,
         which: &StandingRef,
         player: &PlayerId,
     ) -> Result<AmongFriends> {
-        let friends = self.read_history(|history| history.friends(player))?;
+        let friends = self.friends(player)?;
         let (found, source) = self.locate(board, which)?;
         let entry = self.entry_of(&found, &source, player, None)?;
-        let ties = found.definition.ties();
+        let ties = found.ties(&source);
         let everyone: BTreeSet<&PlayerId> = friends.iter().chain([player]).collect();
         let mut rows = source.ask(|standing| {
             let mut rows = Vec::new();
@@ -258,8 +275,7 @@ impl Shared {
                 break;
             }
             let text = frozen.text_at(place.position).map_err(|error| unreadable(&error))?;
-            let rank =
-                standing::rank(found.definition.ties(), place.position, place.first_of_score);
+            let rank = standing::rank(found.ties(&source), place.position, place.first_of_score);
             snapshots.push(PlayerSnapshot {
                 date,
                 board,
@@ -288,7 +304,7 @@ fn season_entry(
     let place = source.ask(|standing| standing.find(player))?;
     Ok(place.map(|place| {
         let score = order.unfold(place.record.key.folded);
-        let rank = standing::rank(found.definition.ties(), place.position, place.first_of_score);
+        let rank = standing::rank(found.ties(source), place.position, place.first_of_score);
         PlayerSeason {
             span: season.span.clone(),
             state: season.state(now),

@@ -3,7 +3,9 @@
 use std::{collections::BTreeSet, io, ops::Range, sync::Arc};
 
 use standings_core::{
-    Board, BoardId, PlayerId, Position, Profile, Rank, Record, Score, SortKey, distribution,
+    BoardId, PlayerId, Position, Profile, Rank, Record, Score, SortKey,
+    board::Ties,
+    distribution,
     standing::{self, Standing},
 };
 
@@ -126,7 +128,7 @@ impl Shared {
                 }
             };
             let end = holes.after(start, query.limit as u64).min(passing.end);
-            let rows = bare_rows(standing, definition, start.min(end)..end)?;
+            let rows = bare_rows(standing, found.ties(&source), start.min(end)..end)?;
             Ok((rows, holes.seen(&(end..passing.end)) > 0))
         })?;
         let rows = self.dress(&found, &source, rows)?;
@@ -141,7 +143,7 @@ impl Shared {
         wanted: &[PlayerId],
     ) -> Result<Selected> {
         let (found, source) = self.locate(board, which)?;
-        let ties = found.definition.ties();
+        let ties = found.ties(&source);
         let (mut rows, missing) = source.ask(|standing| {
             let (mut rows, mut missing) = (Vec::with_capacity(wanted.len()), Vec::new());
             for player in wanted {
@@ -183,7 +185,7 @@ impl Shared {
         if found.hides(player) {
             return Ok(None);
         }
-        let ties = found.definition.ties();
+        let ties = found.ties(source);
         let answer = source.ask(|standing| {
             let Some(place) = standing.find(player)? else { return Ok(None) };
             let players = standing.players();
@@ -195,7 +197,7 @@ impl Shared {
                     let seen = holes.seen(&(0..players));
                     let window = standing::window(middle, around as u64, seen);
                     let window = holes.after(0, window.start)..holes.after(0, window.end);
-                    bare_rows(standing, &found.definition, window)?
+                    bare_rows(standing, ties, window)?
                 }
                 None => Vec::new(),
             };
@@ -217,18 +219,19 @@ impl Shared {
     ) -> Result<ScorePlace> {
         let (found, source) = self.locate(board, which)?;
         let folded = found.definition.order().fold(score);
+        let ties = found.ties(&source);
         let (rank, percentile, rows) = source.ask(|standing| {
             let first_of_score = standing.before_score(folded)?;
             // Reached only now, it would come after everyone who has it.
             let position = standing.before_score(folded + 1)?;
-            let rank = standing::rank(found.definition.ties(), position, first_of_score);
+            let rank = standing::rank(ties, position, first_of_score);
             let percentile = standing::percentile(standing.players() + 1, first_of_score);
             let holes = found.holes(standing)?;
             let middle = Position(position.0 - holes.before(position.0));
             let seen = holes.seen(&(0..standing.players()));
             let window = standing::window_between(middle, around as u64, seen);
             let window = holes.after(0, window.start)..holes.after(0, window.end);
-            Ok((rank, percentile, bare_rows(standing, &found.definition, window)?))
+            Ok((rank, percentile, bare_rows(standing, ties, window)?))
         })?;
         let around = self.dress(&found, &source, rows)?;
         let rank = RankAnswer::exact(rank);
@@ -242,7 +245,8 @@ impl Shared {
     ) -> Result<Distribution> {
         let (found, source) = self.locate(board, which)?;
         let order = found.definition.order();
-        let scores = source.ask(|standing| distribution::distribution(standing, order))?;
+        let scores =
+            source.ask(|standing| distribution::distribution(&found.seen(standing)?, order))?;
         Ok(Distribution {
             standing: found.id,
             players: scores.players,
@@ -312,11 +316,7 @@ pub(crate) fn unwritable(error: &io::Error) -> EngineError {
     out_of_order("the disk does not take the write")
 }
 
-pub(crate) fn bare(
-    player: &PlayerId,
-    ties: standings_core::board::Ties,
-    found: &standings_core::Found,
-) -> Bare {
+pub(crate) fn bare(player: &PlayerId, ties: Ties, found: &standings_core::Found) -> Bare {
     Bare {
         player: player.clone(),
         record: found.record,
@@ -327,14 +327,14 @@ pub(crate) fn bare(
 
 fn bare_rows(
     standing: &dyn Standing<Error = io::Error>,
-    definition: &Board,
+    ties: Ties,
     positions: Range<u64>,
 ) -> io::Result<Vec<Bare>> {
     let mut rows =
         Vec::with_capacity(usize::try_from(positions.end - positions.start).unwrap_or(0));
     let mut position = positions.start;
     let mut invalid = Ok(());
-    standing::rows(standing, definition.ties(), positions, |player, record, rank| {
+    standing::rows(standing, ties, positions, |player, record, rank| {
         match PlayerId::new(player) {
             Ok(player) => rows.push(Bare { player, record, rank, position: Position(position) }),
             // A place that an erased player left.

@@ -32,10 +32,14 @@ impl Model {
     pub(super) fn erase(&mut self, player: &PlayerId) {
         self.names.remove(player);
         self.friends.remove(player);
+        for friends in self.friends.values_mut() {
+            friends.retain(|friend| friend != player);
+        }
         self.events.remove(player);
         self.seen.remove(player);
         for board in self.boards.values_mut() {
             board.ids.retain(|_, remembered| remembered.player != *player);
+            board.accepted.remove(player);
             for season in &mut board.seasons {
                 let entry = season.entries.remove(player);
                 season.ghosts.extend(entry.filter(|_| season.closed).map(|e| (player.clone(), e)));

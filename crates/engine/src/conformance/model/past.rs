@@ -39,13 +39,6 @@ impl Run<'_> {
     pub(super) async fn erase(&mut self) {
         let player = self.player();
         let engine = self.world.engine();
-        // Others take the player off their lists first: whether the lists do so themselves is not said.
-        for (owner, friends) in &mut self.model.friends {
-            if friends.contains(&player) {
-                friends.retain(|friend| *friend != player);
-                engine.put_friends(owner, friends.clone()).await.unwrap();
-            }
-        }
         match engine.erase_player(&player).await {
             Ok(()) => {}
             Err(EngineError::UnknownPlayer(_)) if !self.model.seen.contains(&player) => {}

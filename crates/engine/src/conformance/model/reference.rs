@@ -37,6 +37,8 @@ pub(super) struct ModelBoard {
     /// Whether it ever had a goal.
     pub(super) had_goal: bool,
     pub(super) ids: HashMap<EventId, Remembered>,
+    /// When it last accepted a submission of each player.
+    pub(super) accepted: BTreeMap<PlayerId, Millis>,
 }
 
 pub(super) struct ModelSeason {
@@ -139,6 +141,7 @@ impl ModelBoard {
             snapshots: BTreeMap::new(),
             snapshots_through: now,
             ids: HashMap::new(),
+            accepted: BTreeMap::new(),
         }
     }
 
@@ -226,7 +229,9 @@ impl ModelBoard {
         let season = &mut self.seasons[index];
         let player = &submission.player;
         let before = season.entries.get(player).copied();
-        let entry = decide(&definition, before, submission, at, now)?;
+        let last = self.accepted.get(player).copied();
+        let entry = decide(&definition, before, last, submission, at, now)?;
+        self.accepted.insert(player.clone(), now);
         let previous = before
             .map(|entry| (entry.score, season.rank(&definition, player).expect("it is there")));
         season.entries.insert(player.clone(), entry);

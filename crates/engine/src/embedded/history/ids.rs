@@ -84,7 +84,7 @@ impl History {
         for (_, ids) in self.ids.buckets.read().iter().rev() {
             if let Some(bytes) = ids.get(&key)? {
                 let stored: StoredId = postcard::from_bytes(&bytes)?;
-                return Ok(Some(stored).filter(|stored| !erased.contains(&stored.player)));
+                return Ok(Some(stored).filter(|stored| !erased.contains_key(&stored.player)));
             }
         }
         Ok(None)

@@ -32,7 +32,7 @@ pub(super) struct Tail {
     /// The latest lists of friends, likewise.
     friends: HashMap<PlayerId, (u64, Arc<Vec<PlayerId>>)>,
     /// Who was erased, and by which record: what the store has of them is from before that.
-    erased: HashMap<PlayerId, u64>,
+    erased: Arc<HashMap<PlayerId, u64>>,
     /// What each event id here was last used for, with the number of that record.
     ids: HashMap<BoardNo, HashMap<EventId, (u64, StoredId)>>,
     pub(super) closing: bool,
@@ -67,7 +67,7 @@ impl Tail {
             hurry: false,
             profiles: HashMap::new(),
             friends: HashMap::new(),
-            erased: HashMap::new(),
+            erased: Arc::default(),
             ids: HashMap::new(),
             closing: false,
         }
@@ -95,7 +95,7 @@ impl Tail {
                 Record::PlayerErased { player, .. } => {
                     self.profiles.insert(player.clone(), (seq, None));
                     self.friends.insert(player.clone(), (seq, Arc::default()));
-                    self.erased.insert(player.clone(), seq);
+                    Arc::make_mut(&mut self.erased).insert(player.clone(), seq);
                     for ids in self.ids.values_mut() {
                         ids.retain(|_, (_, stored)| stored.player != *player);
                     }
@@ -161,7 +161,9 @@ impl Tail {
                     Record::PlayerErased { player, .. } => {
                         forget(&mut self.profiles, player, seq);
                         forget(&mut self.friends, player, seq);
-                        self.erased.retain(|erased, latest| erased != player || *latest != seq);
+                        if self.erased.get(player) == Some(&seq) {
+                            Arc::make_mut(&mut self.erased).remove(player);
+                        }
                     }
                     Record::Event(event) => {
                         if let Some(id) = &event.event_id
@@ -190,12 +192,19 @@ impl Tail {
         }
     }
 
-    pub(super) fn friends(&self, player: &PlayerId) -> Option<Arc<Vec<PlayerId>>> {
-        self.friends.get(player).map(|(_, friends)| Arc::clone(friends))
+    /// A list of friends that is on its way, and the number of its record.
+    pub(super) fn friends(&self, player: &PlayerId) -> Option<(u64, Arc<Vec<PlayerId>>)> {
+        self.friends.get(player).cloned()
     }
 
     pub(super) fn is_erased(&self, player: &PlayerId) -> bool {
         self.erased.contains_key(player)
+    }
+
+    /// Who was erased by a record here after this one.
+    pub(super) fn erased_after(&self, seq: u64) -> HashSet<PlayerId> {
+        let later = self.erased.iter().filter(|(_, erased)| **erased > seq);
+        later.map(|(player, _)| player.clone()).collect()
     }
 
     /// The record that erased a player.
@@ -203,9 +212,9 @@ impl Tail {
         self.erased.get(player).copied()
     }
 
-    /// Everyone of whom the store still has what is erased.
-    pub(super) fn erased(&self) -> HashSet<PlayerId> {
-        self.erased.keys().cloned().collect()
+    /// Everyone of whom the store still has what is erased, and by which record.
+    pub(super) fn erased(&self) -> Arc<HashMap<PlayerId, u64>> {
+        Arc::clone(&self.erased)
     }
 
     pub(super) fn event_id(&self, board: BoardNo, id: &EventId) -> Option<StoredId> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use rapidhash::{HashMapExt as _, RapidHashMap};
+use rapidhash::{HashMapExt as _, RapidHashMap, RapidHashSet};
 use standings_core::{
     Board, BoardId, EventId, Millis, Name, PlayerId, Profile, SeasonId,
     limits::MAX_AHEAD,
@@ -35,6 +35,8 @@ pub(super) struct Draft {
     /// What this group has decided so far and the standings do not show yet.
     entries: RapidHashMap<(usize, PlayerId), Entry>,
     ids: RapidHashMap<(BoardNo, EventId), StoredId>,
+    /// Whom boards have accepted that take one submission per period.
+    accepted: RapidHashSet<(BoardNo, PlayerId)>,
     profiles: RapidHashMap<PlayerId, Profile>,
     /// Whether a standing is being written that shows the names of a moment ago.
     freezing: bool,
@@ -179,6 +181,7 @@ impl Sequencer {
             answers: Vec::new(),
             entries: RapidHashMap::with_capacity(scores),
             ids: RapidHashMap::default(),
+            accepted: RapidHashSet::default(),
             profiles: RapidHashMap::default(),
             freezing: self.freezing > 0,
         };
@@ -233,7 +236,7 @@ impl Sequencer {
         let since = catalog.restarted(board.no);
         let known = submissions
             .iter()
-            .map(|submission| self.look_up(board.no, since, submission, now))
+            .map(|submission| self.look_up(board, since, submission, now))
             .collect::<Result<Vec<_>>>()?;
         let mut outcomes = Vec::with_capacity(submissions.len());
         draft.records.reserve(submissions.len());
@@ -263,14 +266,14 @@ impl Sequencer {
     /// What the history knows that deciding a submission needs.
     fn look_up(
         &self,
-        board: BoardNo,
+        board: &BoardState,
         since: SeasonNo,
         submission: &Submission,
         now: Millis,
     ) -> Result<Known> {
         let window = self.shared.options.event_id_window;
         let recorded = match &submission.event_id {
-            Some(id) => self.shared.read_history(|history| history.event_id(board, id))?,
+            Some(id) => self.shared.read_history(|history| history.event_id(board.no, id))?,
             None => None,
         };
         let recorded = recorded
@@ -279,7 +282,13 @@ impl Sequencer {
             Some(_) => self.known_profile(&submission.player)?,
             None => None,
         };
-        Ok(Known { recorded: recorded.map(Box::new), profile })
+        let last = match board.definition.once_per() {
+            Some(_) => self.shared.read_history(|history| {
+                history.last_accepted(&submission.player, board.no, since)
+            })?,
+            None => None,
+        };
+        Ok(Known { recorded: recorded.map(Box::new), profile, last })
     }
 
     fn decide_rows(
@@ -337,6 +346,8 @@ fn warm<'a>(board: &BoardState, players: impl Iterator<Item = &'a PlayerId>, now
 struct Known {
     recorded: Option<Box<StoredId>>,
     profile: Option<Arc<Profile>>,
+    /// When the board last accepted a submission of the player, where it matters.
+    last: Option<Millis>,
 }
 
 /// Decides one submission. From here on nothing can fail but the submission itself.
@@ -365,13 +376,19 @@ fn decide_one(
         .and_then(|index| draft.target(board, index))
         .ok_or(Rejection::SeasonClosed)?;
     let (previous, spot) = draft.entry(target, &submission.player);
-    let entry = decide(&board.definition, previous, &submission, at, now)?;
+    let once = board.definition.once_per().is_some();
+    let in_group = once && draft.accepted.contains(&(board.no, submission.player.clone()));
+    let last = if in_group { Some(now) } else { known.last };
+    let entry = decide(&board.definition, previous, last, &submission, at, now)?;
     let Submission { player, points, event_id, user_name, .. } = submission;
     draft.rename(&player, user_name, known.profile);
     let season = draft.targets[target].season;
     let event = Event { board: board.no, season, player, points, event_id, at, entry };
     if let Some(id) = &event.event_id {
         draft.ids.insert((board.no, id.clone()), StoredId::of(&event));
+    }
+    if once {
+        draft.accepted.insert((board.no, event.player.clone()));
     }
     draft.accept(target, event.player.clone(), (previous, spot), entry, true);
     draft.records.push(Record::Event(event));

@@ -1,6 +1,6 @@
 //! Standings from elsewhere, put in place whole.
 
-use standings_core::{BoardId, LocalDate, Millis, SeasonId, SeasonSpan};
+use standings_core::{BoardId, LocalDate, Millis, SeasonId, SeasonSpan, board::Ties};
 
 use super::{Sequencer, freezes::taken, seasons::opened};
 use crate::{
@@ -12,7 +12,17 @@ use crate::{
 };
 
 /// Where an import goes.
-type Prepared = (BoardNo, Option<SeasonNo>, String, Option<i64>);
+/// Where an import goes and what it is written with.
+pub(crate) struct Prepared {
+    pub(crate) board: BoardNo,
+    /// The season, if it is one.
+    pub(crate) season: Option<SeasonNo>,
+    /// Of the file.
+    pub(crate) name: String,
+    /// Folded, of a season.
+    pub(crate) goal: Option<i64>,
+    pub(crate) ties: Ties,
+}
 
 impl Sequencer {
     /// The place of a season to be imported: it must be over. One that the board has never had gets a number.
@@ -67,29 +77,29 @@ impl Sequencer {
         }
     }
 
-    /// Where an import goes: the board, the season if it is one, a name for the file, and the folded goal.
+    /// Where an import goes.
     pub(crate) fn prepare_import(&mut self, id: &BoardId, target: &Target) -> Result<Prepared> {
-        match target {
+        let unknown = || EngineError::UnknownBoard(id.clone());
+        let (board, season) = match target {
             Target::Season(season) => {
                 let (board, no, ..) = self.place_import(id, season)?;
-                let goal = {
-                    let catalog = self.shared.catalog.read();
-                    catalog.board_no(board).and_then(|state| {
-                        let closed = state.season(no).and_then(|season| season.closed);
-                        let goal = closed.map_or(state.definition.goal(), |closed| closed.goal)?;
-                        Some(state.definition.order().fold(goal))
-                    })
-                };
-                Ok((board, Some(no), self.new_name(board, no), goal))
+                (board, Some(no))
             }
             Target::Snapshot(_) => {
                 self.import_time(id, target)?;
-                let found =
-                    self.shared.catalog.read().board(id).map(|b| (b.no, b.snapshots.next()));
-                let (board, no) = found.ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
-                Ok((board, None, self.new_name(board, no), None))
+                (self.shared.catalog.read().board(id).ok_or_else(unknown)?.no, None)
             }
-        }
+        };
+        let (number, goal, ties) = {
+            let catalog = self.shared.catalog.read();
+            let state = catalog.board_no(board).ok_or_else(unknown)?;
+            let closed = season.and_then(|no| state.season(no)).and_then(|season| season.closed);
+            let goal = closed.map_or(state.definition.goal(), |closed| closed.goal);
+            let goal = goal.filter(|_| season.is_some());
+            let goal = goal.map(|goal| state.definition.order().fold(goal));
+            (season.unwrap_or_else(|| state.snapshots.next()), goal, state.definition.ties())
+        };
+        Ok(Prepared { board, season, name: self.new_name(board, number), goal, ties })
     }
 
     /// Puts an imported standing in place of what was there, wholly.

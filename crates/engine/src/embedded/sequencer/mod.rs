@@ -45,6 +45,7 @@ use crate::{
     error::{EngineError, Result},
     types::ScoreRow,
 };
+pub(super) use imports::Prepared;
 
 /// Submissions in one group: the flush is long paid for, and the readers' wait for the lock stays short.
 const GROUP_SUBMISSIONS: usize = 4096;
@@ -330,6 +331,7 @@ impl Sequencer {
         self.log.sync().map_err(|error| self.failed(&error))?;
         self.last_sync = Instant::now();
         self.shared.metrics.flushes.observe(started.elapsed().as_secs_f64());
+        self.shared.history.release(self.log.durable_seq());
         Ok(())
     }
 
@@ -340,7 +342,6 @@ impl Sequencer {
         {
             // The failure was noted; every later write will be refused.
             let _ = self.sync();
-            self.shared.history.release(self.log.durable_seq());
         }
     }
 
