@@ -197,8 +197,8 @@ impl Disk for RealDisk {
 /// A file whose removal is worth a thread.
 const LARGE: u64 = 16 << 20;
 /// How much of it is given back at once, and how long to wait after that: the flushes of a whole gigabyte then wait 5 to 11 ms.
-const PIECE: u64 = 4 << 20;
-const PAUSE: Duration = Duration::from_millis(5);
+pub(crate) const PIECE: u64 = 4 << 20;
+pub(crate) const PAUSE: Duration = Duration::from_millis(5);
 /// How long to wait for others to close it before looking again, and how often.
 const CLOSING: Duration = Duration::from_secs(1);
 const LOOKS: usize = 60;

@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc};
 
-use super::disk::{Disk, DiskFile};
+use super::disk::{Disk, DiskFile, PAUSE, PIECE};
 
 /// How much is gathered before it is written.
 const BUFFER: usize = 256 << 10;
@@ -54,9 +54,16 @@ impl NewFile {
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        if !self.committed
-            && let Err(error) = self.disk.remove(&self.temporary())
-        {
+        if self.committed {
+            return;
+        }
+        // At once and not when its turn comes, in pieces because others flush meanwhile: see `disk`.
+        let mut len = self.file.size().unwrap_or(0);
+        while len > PIECE && self.file.set_len(len - PIECE).is_ok() {
+            len -= PIECE;
+            std::thread::sleep(PAUSE);
+        }
+        if let Err(error) = self.disk.remove(&self.temporary()) {
             tracing::warn!(%error, file = self.name, "an unfinished file cannot be removed");
         }
     }
@@ -123,4 +130,23 @@ pub(crate) fn checksum(file: &dyn DiskFile, mut from: u64, to: u64) -> io::Resul
         from += piece as u64;
     }
     Ok(crc.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded::disk::RealDisk;
+
+    #[test]
+    fn what_was_not_finished_gives_its_space_back_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk::new(dir.path()).unwrap());
+        disk.create_dir("some").unwrap();
+        let new = NewFile::create(Arc::clone(&disk), "some", "file".to_owned()).unwrap();
+        new.file.set_len(8 * PIECE).unwrap();
+        let plain = std::fs::File::open(dir.path().join("some/file.tmp")).unwrap();
+        drop(new);
+        assert!(plain.metadata().unwrap().len() <= PIECE);
+        assert!(disk.list("some").unwrap().is_empty());
+    }
 }

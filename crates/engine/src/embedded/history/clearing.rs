@@ -6,10 +6,11 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex},
+    time::{Duration, Instant},
 };
 
 use fjall::{
-    Keyspace, OwnedWriteBatch,
+    Keyspace, OwnedWriteBatch, PersistMode,
     compaction::filter::{
         CompactionFilter, CompactionFilterResult, Context, Factory, ItemAccessor, Verdict,
     },
@@ -43,6 +44,11 @@ impl Present {
         board < self.next_board && !self.boards.contains_key(&board)
     }
 }
+
+/// Space that must be left beside a merge.
+const COMPACTION_RESERVE: u64 = 128 << 20;
+/// How long the store may take to write what it has in memory, at most some tens of megabytes.
+const FLUSH_LIMIT: Duration = Duration::from_secs(60);
 
 /// A filter for each keyspace that has one.
 type Filters = Arc<dyn Fn(&str) -> Option<Arc<dyn Factory>> + Send + Sync>;
@@ -147,7 +153,7 @@ impl History {
     pub(crate) fn clear_gone(&self, present: Present, gone: u64) -> Result<()> {
         self.gone.set(Some(Arc::new(present)));
         let mut all = [&self.events, &self.imports, &self.bests].into_iter();
-        let compacted = all.try_for_each(compact);
+        let compacted = all.try_for_each(|keyspace| self.compact(keyspace));
         self.gone.set(None);
         compacted?;
         self.meta.insert("cleared", gone.to_be_bytes())?;
@@ -240,17 +246,34 @@ impl History {
         let all = all.into_iter().chain([&self.catalog, &self.imports, &self.meta]).cloned();
         let mut seen = HashSet::new();
         for keyspace in all.chain(ids).filter(|keyspace| seen.insert(keyspace.id())) {
-            compact(&keyspace)?;
+            self.compact(&keyspace)?;
         }
         self.persist()
     }
-}
 
-/// Writes what is in memory and merges it with all that is on disk.
-fn compact(keyspace: &Keyspace) -> Result<()> {
-    keyspace.rotate_memtable_and_wait()?;
-    keyspace.major_compact()?;
-    Ok(())
+    /// Writes what is in memory and merges it with all that is on disk, if there is room for both at once: what a merge has
+    /// written when the disk is full would stay there until a restart.
+    fn compact(&self, keyspace: &Keyspace) -> Result<()> {
+        let needed = keyspace.disk_space() + COMPACTION_RESERVE;
+        let room = self.free_bytes();
+        if room < needed {
+            return Err(HistoryError::NoRoom { needed, room });
+        }
+        keyspace.rotate_memtable()?;
+        let started = Instant::now();
+        while keyspace.sealed_memtable_count() > 0 {
+            // The store's own thread ends when it meets a disk that fails, and tells only who writes.
+            if started.elapsed() > FLUSH_LIMIT {
+                let error = self.db.persist(PersistMode::Buffer).err();
+                let error = error.map_or(HistoryError::Slow, HistoryError::from);
+                self.note_failure(&error);
+                return Err(error);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        keyspace.major_compact()?;
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -95,8 +95,7 @@ impl History {
             // It would take tables still, one with every attempt.
             return false;
         }
-        let room = rustix::fs::statvfs(&self.path)
-            .map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+        let room = self.free_bytes();
         let records: usize = groups.iter().map(|group| group.weight).sum();
         if room < RESERVE_BYTES + records as u64 * RECORD_BYTES {
             tracing::warn!(
@@ -114,7 +113,7 @@ impl History {
     }
 
     /// A store that has met a write that failed takes no other until it is opened anew.
-    fn note_failure(&self, error: &HistoryError) {
+    pub(super) fn note_failure(&self, error: &HistoryError) {
         if matches!(error, HistoryError::Store(fjall::Error::Poisoned)) {
             self.failed.store(true, Ordering::Release);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use standings_core::PlayerId;
+use standings_core::{PlayerId, Profile};
 
 use crate::embedded::record::{Event, Record};
 
@@ -10,7 +10,7 @@ use crate::embedded::record::{Event, Record};
 pub(crate) struct Group {
     pub(crate) first_seq: u64,
     pub(crate) records: Vec<Record>,
-    /// How much memory it holds, in records; the scores of an import count one by one.
+    /// How much memory it holds, in events; the scores of an import count one by one, lists and profiles by their length.
     pub(super) weight: usize,
     /// How soon it should be in the store, in events: one with an id takes twice the memory; others gain nothing by
     /// waiting for more of them, a search by name goes through all profiles that wait, and an import waits for room.
@@ -34,11 +34,14 @@ impl Group {
             profiles: false,
             players: OnceLock::new(),
         };
+        let heavy = |weight| (weight, 16 * weight);
         for record in &group.records {
             let (weight, haste) = match record {
                 Record::Event(event) => (1, 1 + usize::from(event.event_id.is_some())),
-                Record::Scores { rows, .. } => (rows.len(), 16 * rows.len()),
-                _ => (1, 16),
+                Record::Scores { rows, .. } => heavy(rows.len()),
+                Record::FriendsPut { friends, .. } => heavy(1 + friends.len() / 16),
+                Record::PlayerPut { profile, .. } => heavy(1 + profile_bytes(profile) / 256),
+                _ => heavy(1),
             };
             group.weight += weight;
             group.haste += haste;
@@ -93,4 +96,11 @@ impl Group {
     pub(crate) fn profile_changes(&self) -> &[Record] {
         if self.profiles { &self.records } else { &[] }
     }
+}
+
+/// The lengths of what clients choose.
+fn profile_bytes(profile: &Profile) -> usize {
+    let url = profile.avatar_url.as_ref().map_or(0, |url| url.as_str().len());
+    let attributes = profile.attributes.as_ref().map_or(0, |attributes| attributes.as_str().len());
+    profile.name.as_ref().map_or(0, |name| name.len()) + url + attributes
 }

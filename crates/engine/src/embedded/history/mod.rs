@@ -158,6 +158,10 @@ pub(crate) enum HistoryError {
     Decode(#[from] postcard::Error),
     #[error("the history holds a key that cannot be decoded; run `standings check`")]
     Key,
+    #[error("clearing the history needs {needed} bytes of free disk, and there are {room}")]
+    NoRoom { needed: u64, room: u64 },
+    #[error("the history store does not write what it has in memory")]
+    Slow,
 }
 
 pub(crate) type Result<T> = std::result::Result<T, HistoryError>;
@@ -230,6 +234,12 @@ impl History {
     /// Whether only a restart lets the store take records again. Until then they wait in the log.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire)
+    }
+
+    /// What is free on its disk.
+    fn free_bytes(&self) -> u64 {
+        rustix::fs::statvfs(&self.path)
+            .map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
     /// How many records wait.

@@ -220,6 +220,29 @@ async fn a_checkpoint_that_fails_is_made_later_and_costs_no_score() {
     engine.shutdown().await;
 }
 
+/// What waits is bounded by the memory that it takes, not by the number of records.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_history_that_lags_takes_fewer_long_lists_than_short_ones() {
+    let dir = directory();
+    let clock = Arc::new(ManualClock::new(World::start()));
+    let options = Options { dir: dir.path().to_owned(), lag_records: 1000, ..Options::default() };
+    let engine = Embedded::open(options, clock).unwrap();
+    engine.shared.history.fail();
+    let friends: Vec<_> = (0..1600).map(|n| player(&format!("f{n}"))).collect();
+    let mut taken = 0;
+    let refused = loop {
+        let owner = player(&format!("p{taken}"));
+        match engine.put_friends(&owner, friends.clone()).await {
+            Ok(()) => taken += 1,
+            Err(error) => break error,
+        }
+        assert!(taken < 1000, "the bound does not hold");
+    };
+    assert!(matches!(refused, EngineError::Overloaded { .. }), "{refused:?}");
+    assert_eq!(taken, 10, "lists that weigh 101 each");
+    engine.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_history_that_lags_refuses_submissions_and_lets_imports_wait() {
     let dir = directory();

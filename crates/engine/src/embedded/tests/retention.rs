@@ -190,3 +190,20 @@ async fn a_file_that_was_left_behind_is_swept_up() {
     until("it is gone", || files(&home) == 0).await;
     engine.shutdown().await;
 }
+
+/// The log was flushed for the sake of the files, and what it holds is the history's from then on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_deletion_makes_durable_reaches_the_history() {
+    let durability = Durability::Interval(Duration::from_secs(3600));
+    let mut home = InDirectory::new(World::start(), Options { durability, ..Options::default() });
+    let engine = home.embedded();
+    let id = board("b");
+    engine.put_board(&id, definition(r#"{"season":"daily","grace":"0 seconds"}"#)).await.unwrap();
+    submit(&*engine, &id, points("a", 1)).await.unwrap();
+    engine.close_season(&id).await.unwrap();
+    settled(&engine).await;
+    engine.delete_board(&id).await.unwrap();
+    until("the history has it", || engine.shared.history.lag() == 0).await;
+    drop(engine);
+    home.stop().await;
+}
