@@ -8,8 +8,9 @@ use standings_core::{
 
 use super::{
     World,
-    world::{expect, ms, previous_rank, rank, row, score, submission, submission_at},
+    world::{expect, id, ms, previous_rank, rank, row, score, submission, submission_at},
 };
+use crate::SeasonRef;
 
 /// Points add up; the receipt tells what was and what is.
 pub async fn a_sum_adds_points(world: &mut World) {
@@ -228,6 +229,30 @@ pub async fn once_per_day_holds_across_seasons_and_counts_submissions_only(world
     world.turn_to("2026-11-16T00:00:00Z").await;
     for player in ["a", "b", "c", "d"] {
         world.submit(&board, player, 1).await;
+        assert_eq!(world.decide(&board, submission(player, 1)).await, Err(Rejection::TooSoon));
+    }
+    // The season of the morning is closed and written by the evening; and who is taken off the board has had its turn.
+    let rows = vec![row("e", 7, None), row("a", 9, None)];
+    world.engine().set_scores(&board, rows).await.unwrap();
+    world.engine().remove_entry(&board, &SeasonRef::Current, &id("d")).await.unwrap();
+    for time in ["2026-11-16T12:05:00Z", "2026-11-16T20:00:00Z"] {
+        world.turn_to(time).await;
+        world.settle().await;
+        for player in ["a", "b", "c", "d"] {
+            assert_eq!(world.decide(&board, submission(player, 1)).await, Err(Rejection::TooSoon));
+        }
+    }
+    world.submit(&board, "e", 1).await;
+    // A day on which nobody was taken off, after one in which all was closed.
+    world.turn_to("2026-11-17T08:00:00Z").await;
+    world.settle().await;
+    for player in ["a", "b", "c", "d", "e"] {
+        world.submit(&board, player, 1).await;
+    }
+    world.turn_to("2026-11-17T21:00:00Z").await;
+    world.settle().await;
+    for player in ["a", "b", "c", "d", "e"] {
+        assert_eq!(world.decide(&board, submission(player, 1)).await, Err(Rejection::TooSoon));
     }
 }
 

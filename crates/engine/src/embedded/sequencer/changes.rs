@@ -128,6 +128,7 @@ impl Sequencer {
                 board: id.clone(),
                 season: which.to_string(),
             })?;
+            self.removals.insert(board.no, now);
             let live = season.live().filter(|_| season.closed.is_none());
             let Some(live) = live else {
                 return Ok(Removal::Frozen { board: board.no, season: season.no });

@@ -6,6 +6,7 @@ use parking_lot::RwLock;
 use rapidhash::{HashMapExt as _, RapidHashMap, RapidHashSet};
 use standings_core::{
     Board, BoardId, EventId, Millis, Name, PlayerId, Profile, SeasonId,
+    board::OncePer,
     limits::MAX_AHEAD,
     rank_index::{Spot, WARM},
     rule::{Entry, Rejection, Submission, decide, event_time},
@@ -15,7 +16,7 @@ use tokio::sync::oneshot;
 use super::{Command, Sequencer};
 use crate::{
     embedded::{
-        catalog::BoardState,
+        catalog::{BoardState, Rows},
         history::StoredId,
         live::{Live, entry_of},
         mailbox::Reply,
@@ -263,6 +264,43 @@ impl Sequencer {
         Ok(loaded)
     }
 
+    /// Whether a board may have accepted a submission of a player in this period. It has left an entry of this period then,
+    /// in a season that was not closed before it; unless that was taken off, which is known of this run alone. An import leaves
+    /// such entries as well, so this is no proof. Reading the ledger is, and takes a hundred times as long.
+    fn may_have_accepted(
+        &self,
+        board: &BoardState,
+        period: OncePer,
+        player: &PlayerId,
+        now: Millis,
+    ) -> bool {
+        let is_now = |at: Millis| board.definition.same_period(period, at, now);
+        let removed = self.removals.get(&board.no).is_some_and(|at| is_now(*at));
+        if removed || is_now(self.opened_at) {
+            return true;
+        }
+        for season in board.seasons.iter().rev() {
+            // Seasons are closed some moments after their time.
+            let over = season.span.ends_at.plus(board.definition.grace()).plus(MAX_AHEAD);
+            if season.closed.is_some() && over < now && !is_now(over) {
+                return false;
+            }
+            let found = match &season.rows {
+                Rows::Live(live) => live.read().index().get(player).map(|held| held.updated_at),
+                Rows::Frozen(file) => {
+                    let row = self.shared.frozen.get(file).and_then(|rows| rows.row_of(player));
+                    // What cannot be read may hold anything.
+                    let Ok(row) = row else { return true };
+                    row.map(|(_, record, _)| record.updated_at)
+                }
+            };
+            if found.is_some_and(is_now) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// What the history knows that deciding a submission needs.
     fn look_up(
         &self,
@@ -282,11 +320,12 @@ impl Sequencer {
             Some(_) => self.known_profile(&submission.player)?,
             None => None,
         };
+        let player = &submission.player;
         let last = match board.definition.once_per() {
-            Some(_) => self.shared.read_history(|history| {
-                history.last_accepted(&submission.player, board.no, since)
-            })?,
-            None => None,
+            Some(period) if self.may_have_accepted(board, period, player, now) => self
+                .shared
+                .read_history(|history| history.last_accepted(player, board.no, since))?,
+            _ => None,
         };
         Ok(Known { recorded: recorded.map(Box::new), profile, last })
     }

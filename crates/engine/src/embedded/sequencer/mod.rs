@@ -187,6 +187,9 @@ pub(crate) struct Sequencer {
     /// Profiles as this thread knows them: it is the only one that changes them, so they are never stale here.
     profiles: quick_cache::sync::Cache<PlayerId, Option<Arc<Profile>>>,
     last_sync: Instant,
+    opened_at: Millis,
+    /// When entries were last taken off each board in this run, but for those of erased players.
+    removals: HashMap<BoardNo, Millis>,
     /// Reused by every group.
     payload: Vec<u8>,
 }
@@ -202,6 +205,8 @@ impl Sequencer {
     ) -> Self {
         let log_bytes_at_checkpoint = log.bytes().saturating_sub(replayed_bytes);
         let mut sequencer = Self {
+            opened_at: shared.clock.now(),
+            removals: HashMap::new(),
             shared,
             log,
             commands,
