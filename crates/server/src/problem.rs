@@ -131,11 +131,6 @@ impl Problem {
         self
     }
 
-    /// The same as another problem; what it said goes to the operator.
-    pub(crate) fn but(self, code: Code, detail: &'static str) -> Self {
-        Self { code, cause: Some(self.detail.into_owned()), detail: detail.into(), ..self }
-    }
-
     /// Whether the connection ends after the answer.
     pub(crate) fn closes(&self) -> bool {
         self.close

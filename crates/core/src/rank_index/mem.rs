@@ -196,7 +196,7 @@ mod mapping {
 /// Has the allocator give the system back what it keeps for later. On its own it only cuts off the end of what a thread has
 /// allocated, and one small value that lives on there holds everything before it: tens of megabytes after an import, for good.
 ///
-/// Others who allocate may wait for it, some milliseconds: something to do after large work, not during it.
+/// Others who allocate may wait for it: something to do after large work, not during it.
 pub fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it changes nothing that is allocated, and may be called from any thread.

@@ -22,6 +22,7 @@ macro_rules! conformance_cases {
                 once_per_day_is_a_calendar_day_of_the_zone,
                 once_per_hour_is_a_calendar_hour_of_the_zone,
                 once_per_day_holds_across_seasons_and_counts_submissions_only,
+                once_per_day_holds_for_a_late_event_whose_grace_was_cut_short,
             }
             batches {
                 each_line_of_a_batch_stands_alone,

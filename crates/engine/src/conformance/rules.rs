@@ -256,6 +256,19 @@ pub async fn once_per_day_holds_across_seasons_and_counts_submissions_only(world
     }
 }
 
+/// What was accepted today counts as today's, though it went into a season that is closed by now.
+pub async fn once_per_day_holds_for_a_late_event_whose_grace_was_cut_short(world: &mut World) {
+    let board = world.board("b", r#"{"season":"daily","grace":"5 days","once_per":"day"}"#).await;
+    world.turn_to("2026-11-18T10:00:00Z").await;
+    let late = submission_at("a", 1, ms("2026-11-15T11:00:00Z"));
+    assert_eq!(world.decide(&board, late).await.unwrap().season.as_str(), "2026-11-15");
+    world.board("b", r#"{"season":"daily","grace":"0 seconds","once_per":"day"}"#).await;
+    world.settle().await;
+    assert_eq!(world.decide(&board, submission("a", 1)).await, Err(Rejection::TooSoon));
+    world.turn_to("2026-11-19T10:00:00Z").await;
+    world.submit(&board, "a", 1).await;
+}
+
 /// In a zone that is half an hour off, hours begin at half past.
 pub async fn once_per_hour_is_a_calendar_hour_of_the_zone(world: &mut World) {
     let board = world

@@ -197,8 +197,8 @@ impl Disk for RealDisk {
 /// A file whose removal is worth a thread.
 const LARGE: u64 = 16 << 20;
 /// How much of it is given back at once, and how long to wait after that: the flushes of a whole gigabyte then wait 5 to 11 ms.
-pub(crate) const PIECE: u64 = 4 << 20;
-pub(crate) const PAUSE: Duration = Duration::from_millis(5);
+const PIECE: u64 = 4 << 20;
+const PAUSE: Duration = Duration::from_millis(5);
 /// How long to wait for others to close it before looking again, and how often.
 const CLOSING: Duration = Duration::from_secs(1);
 const LOOKS: usize = 60;
@@ -230,8 +230,12 @@ fn give_back(file: &File, dir: &Path, opened: &Opened) {
     }
     // Someone may have kept the file under another name, by a hard link.
     let is_nameless = || file.metadata().is_ok_and(|metadata| metadata.nlink() == 0);
-    let mut len = metadata.len();
-    while len > PIECE && is_nameless() && file.set_len(len - PIECE).is_ok() {
+    cut_off(metadata.len(), |len| is_nameless() && file.set_len(len).is_ok());
+}
+
+/// Makes a file shorter, piece by piece, for as long as that can be done.
+pub(crate) fn cut_off(mut len: u64, set_len: impl Fn(u64) -> bool) {
+    while len > PIECE && set_len(len - PIECE) {
         len -= PIECE;
         thread::sleep(PAUSE);
     }

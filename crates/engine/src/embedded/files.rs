@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc};
 
-use super::disk::{Disk, DiskFile, PAUSE, PIECE};
+use super::disk::{Disk, DiskFile, cut_off};
 
 /// How much is gathered before it is written.
 const BUFFER: usize = 256 << 10;
@@ -57,12 +57,8 @@ impl Drop for NewFile {
         if self.committed {
             return;
         }
-        // At once and not when its turn comes, in pieces because others flush meanwhile: see `disk`.
-        let mut len = self.file.size().unwrap_or(0);
-        while len > PIECE && self.file.set_len(len - PIECE).is_ok() {
-            len -= PIECE;
-            std::thread::sleep(PAUSE);
-        }
+        // At once and not when its turn comes, in pieces because others flush meanwhile.
+        cut_off(self.file.size().unwrap_or(0), |len| self.file.set_len(len).is_ok());
         if let Err(error) = self.disk.remove(&self.temporary()) {
             tracing::warn!(%error, file = self.name, "an unfinished file cannot be removed");
         }
@@ -143,10 +139,10 @@ mod tests {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk::new(dir.path()).unwrap());
         disk.create_dir("some").unwrap();
         let new = NewFile::create(Arc::clone(&disk), "some", "file".to_owned()).unwrap();
-        new.file.set_len(8 * PIECE).unwrap();
+        new.file.set_len(64 << 20).unwrap();
         let plain = std::fs::File::open(dir.path().join("some/file.tmp")).unwrap();
         drop(new);
-        assert!(plain.metadata().unwrap().len() <= PIECE);
+        assert!(plain.metadata().unwrap().len() <= 4 << 20);
         assert!(disk.list("some").unwrap().is_empty());
     }
 }

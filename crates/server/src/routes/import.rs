@@ -78,11 +78,11 @@ pub(crate) async fn scores(
 fn refused(applied: u64, error: EngineError) -> Problem {
     match error {
         EngineError::BadRow { row, why } => EngineError::BadRow { row: applied + row, why }.into(),
-        EngineError::Unavailable { .. } | EngineError::Overloaded { .. } if applied > 0 => {
-            Problem::from(error).but(
-                Code::OutcomeUnknown,
-                "the server cannot take the others now; send all rows again, which changes nothing about the first",
-            )
+        EngineError::Unavailable { retry_after, .. } | EngineError::Overloaded { retry_after }
+            if applied > 0 =>
+        {
+            let detail = "the server cannot take the others now; send all rows again, which changes nothing about the first";
+            Problem::new(Code::OutcomeUnknown, detail).caused_by(error).retry_after(retry_after)
         }
         error => error.into(),
     }
@@ -176,5 +176,23 @@ where
     match bad {
         Some(problem) => Err(nothing(problem)),
         None => Ok(import.finish().await?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn nothing_was_applied_is_said_only_where_nothing_was() {
+        let overloaded = || EngineError::Overloaded { retry_after: Duration::from_secs(3) };
+        assert_eq!(refused(0, overloaded()).code(), Code::Overloaded);
+        let problem = after(4096, refused(4096, overloaded()));
+        assert_eq!(problem.code(), Code::OutcomeUnknown);
+        assert!(problem.detail().starts_with("the first 4096 rows were applied: "));
+        assert!(!problem.detail().contains("nothing was applied"));
+        assert!(problem.cause().is_some_and(|cause| cause.contains("more writes are waiting")));
     }
 }

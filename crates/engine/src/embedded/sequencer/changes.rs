@@ -50,6 +50,7 @@ impl Sequencer {
                 Some(board) => {
                     let changed = board.definition.change(definition, board.has_scores());
                     changed.map_err(|error| EngineError::ImmutableSetting(error.field))?;
+                    self.disturbed.insert(board.no, now);
                     (Put::Changed, board.no)
                 }
                 None => (Put::Created, catalog.next_board()),
@@ -128,7 +129,7 @@ impl Sequencer {
                 board: id.clone(),
                 season: which.to_string(),
             })?;
-            self.removals.insert(board.no, now);
+            self.disturbed.insert(board.no, now);
             let live = season.live().filter(|_| season.closed.is_none());
             let Some(live) = live else {
                 return Ok(Removal::Frozen { board: board.no, season: season.no });

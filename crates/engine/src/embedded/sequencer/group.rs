@@ -265,8 +265,9 @@ impl Sequencer {
     }
 
     /// Whether a board may have accepted a submission of a player in this period. It has left an entry of this period then,
-    /// in a season that was not closed before it; unless that was taken off, which is known of this run alone. An import leaves
-    /// such entries as well, so this is no proof. Reading the ledger is, and takes a hundred times as long.
+    /// in a season that was not closed before it; unless that was taken off, or the grace of its season was cut short, which is
+    /// known of this run alone. An import leaves such entries as well, so this is no proof. The ledger has it, and reading that takes
+    /// much longer.
     fn may_have_accepted(
         &self,
         board: &BoardState,
@@ -275,8 +276,8 @@ impl Sequencer {
         now: Millis,
     ) -> bool {
         let is_now = |at: Millis| board.definition.same_period(period, at, now);
-        let removed = self.removals.get(&board.no).is_some_and(|at| is_now(*at));
-        if removed || is_now(self.opened_at) {
+        let disturbed = self.disturbed.get(&board.no).is_some_and(|at| is_now(*at));
+        if disturbed || is_now(self.opened_at) {
             return true;
         }
         for season in board.seasons.iter().rev() {

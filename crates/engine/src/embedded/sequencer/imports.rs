@@ -111,7 +111,7 @@ impl Sequencer {
     ) -> Result<()> {
         let erasures = self.shared.catalog.read().next_erasure();
         let board = self.shared.catalog.read().board(id).map(|board| board.no);
-        self.removals.extend(board.map(|board| (board, self.shared.clock.now())));
+        self.disturbed.extend(board.map(|board| (board, self.shared.clock.now())));
         let file = FrozenFile { erasures, ..file };
         let done = match target {
             Target::Season(season) => self.import_season(id, season, file.clone()),

@@ -188,8 +188,8 @@ pub(crate) struct Sequencer {
     profiles: quick_cache::sync::Cache<PlayerId, Option<Arc<Profile>>>,
     last_sync: Instant,
     opened_at: Millis,
-    /// When entries were last taken off each board in this run, but for those of erased players.
-    removals: HashMap<BoardNo, Millis>,
+    /// When each board was last changed in this run in a way by which [`Self::may_have_accepted`] can miss an entry.
+    disturbed: HashMap<BoardNo, Millis>,
     /// Reused by every group.
     payload: Vec<u8>,
 }
@@ -206,7 +206,7 @@ impl Sequencer {
         let log_bytes_at_checkpoint = log.bytes().saturating_sub(replayed_bytes);
         let mut sequencer = Self {
             opened_at: shared.clock.now(),
-            removals: HashMap::new(),
+            disturbed: HashMap::new(),
             shared,
             log,
             commands,
