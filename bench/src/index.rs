@@ -121,9 +121,9 @@ struct Run {
     now: i64,
 }
 
-/// Up to [`WARM`] ids without an allocation.
-fn few_ids(players: &[(Id, u64)]) -> [&str; WARM] {
-    std::array::from_fn(|at| players.get(at).map_or("", |(id, _)| id.as_ref()))
+/// The ids as the index takes them.
+fn ids(players: &[(Id, u64)]) -> Vec<&str> {
+    players.iter().map(|(id, _)| id.as_ref()).collect()
 }
 
 impl Run {
@@ -137,24 +137,26 @@ impl Run {
     /// What a win does: read the entry, add points, store it.
     fn update(&mut self, index: &mut RankIndex, count: u64) -> f64 {
         let players = self.players(count);
+        let ids = ids(&players);
         let start = Clock::start();
-        for (id, points) in &players {
+        for (id, (_, points)) in ids.iter().zip(&players) {
             self.now += 20;
-            let (record, spot) = index.look_up(id.as_ref()).expect("all players are loaded");
+            let (record, spot) = index.look_up(id).expect("all players are loaded");
             let record = after_win(record, *points, self.now);
-            black_box(index.change(id.as_ref(), Some(spot), record, None));
+            black_box(index.change(id, Some(spot), record, None));
         }
         start.per(count)
     }
 
     fn update_in_batches(&mut self, index: &mut RankIndex, count: u64) -> f64 {
         let players = self.players(count);
+        let ids = ids(&players);
         let mut records: Vec<(Record, Spot)> = Vec::new();
         let start = Clock::start();
-        for batch in players.chunks(WARM) {
+        for (ids, batch) in ids.chunks(WARM).zip(players.chunks(WARM)) {
             records.clear();
             let mut points = batch.iter().map(|(_, points)| *points);
-            index.look_up_many(&few_ids(batch)[..batch.len()], |found| {
+            index.look_up_many(ids, |found| {
                 self.now += 20;
                 let (record, spot) = found.expect("all players are loaded");
                 records.push((after_win(record, points.next().unwrap_or(0), self.now), spot));
@@ -163,8 +165,8 @@ impl Run {
             let keys: [_; WARM] = std::array::from_fn(|at| records[at.min(last)].0.key);
             index.warm_keys(&keys[..batch.len()]);
             // A player who comes twice in a batch loses points here, which costs neither more nor less.
-            for ((id, _), (record, spot)) in batch.iter().zip(&records) {
-                black_box(index.change(id.as_ref(), Some(*spot), *record, None));
+            for (id, (record, spot)) in ids.iter().zip(&records) {
+                black_box(index.change(id, Some(*spot), *record, None));
             }
         }
         start.per(count)
@@ -172,18 +174,19 @@ impl Run {
 
     fn ask<R>(&mut self, count: u64, ask: impl Fn(&str) -> R) -> f64 {
         let players = self.players(count);
+        let ids = ids(&players);
         let start = Clock::start();
-        for (id, _) in &players {
-            black_box(ask(id.as_ref()));
+        for id in ids {
+            black_box(ask(id));
         }
         start.per(count)
     }
 
     fn ask_in_batches(&mut self, index: &RankIndex, count: u64, ties: Ties) -> f64 {
         let players = self.players(count);
+        let ids = ids(&players);
         let start = Clock::start();
-        for batch in players.chunks(WARM) {
-            let ids = &few_ids(batch)[..batch.len()];
+        for ids in ids.chunks(WARM) {
             index.positions(ids, ties, |found| {
                 black_box(found);
             });

@@ -6,7 +6,7 @@ use super::head::{Head, numbers};
 use super::leaf::Leaf;
 use super::node::{Child, number_of};
 use super::packed::{Buffer, Form, Packed};
-use crate::{SortKey, time::Millis};
+use crate::{SortKey, limits::PLAYER_ID_BYTES, time::Millis};
 
 /// Rows in order, not yet encoded.
 #[derive(Default)]
@@ -36,10 +36,17 @@ impl Draft {
     /// Appends all rows of a leaf.
     pub(super) fn append(&mut self, leaf: Leaf<'_>) {
         self.rows.reserve(leaf.rows() + 1);
-        self.ids.reserve(leaf.head.id_bytes + 128);
+        self.ids.reserve(leaf.head.id_bytes + PLAYER_ID_BYTES);
         let mut buffer = Buffer::new();
         for row in 0..leaf.rows() {
-            self.insert(self.rows.len(), leaf.id(row, &mut buffer), leaf.record(row));
+            let id = leaf.id(row, &mut buffer);
+            let id_at = self.ids.len();
+            self.rows.push(Row { numbers: leaf.numbers(row), form: id.form, id_at });
+            // Copies of a known length are two instructions, others a call.
+            match <&[u8; 12]>::try_from(id.bytes) {
+                Ok(bytes) => self.ids.extend_from_slice(bytes),
+                Err(_) => self.ids.extend_from_slice(id.bytes),
+            }
         }
     }
 

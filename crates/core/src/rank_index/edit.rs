@@ -15,8 +15,11 @@ impl Leaf<'_> {
         head.write(block);
         let (old, cap) = (&self.head, head.cap.min(self.head.cap));
         let order = &mut block[HEADER..HEADER + head.cap];
-        let kept = self.order().iter().copied().filter(|slot| usize::from(*slot) < head.cap);
-        for (room, slot) in order.iter_mut().zip(kept.chain(narrow(old.cap)..MAX_ROWS_BYTE)) {
+        let (rows, free) = self.order().split_at(old.rows);
+        order[..rows.len()].copy_from_slice(rows);
+        let free = free.iter().copied().filter(|slot| usize::from(*slot) < head.cap);
+        let free = free.chain(narrow(old.cap)..MAX_ROWS_BYTE);
+        for (room, slot) in order[rows.len()..].iter_mut().zip(free) {
             *room = slot;
         }
         let mut copy = |from: usize, to: usize, bytes: usize| {
@@ -95,8 +98,8 @@ fn write_id(block: &mut [u8], head: &Head, slot: usize, id: Packed<'_>) {
     }
 }
 
-/// Removes a row.
-pub(super) fn remove(block: &mut [u8], row: usize) {
+/// Removes a row; what the head says then.
+pub(super) fn remove(block: &mut [u8], row: usize) -> Head {
     let mut head = Head::read(block);
     let order = &mut block[HEADER..HEADER + head.rows];
     let slot = order[row];
@@ -110,6 +113,7 @@ pub(super) fn remove(block: &mut [u8], row: usize) {
     head.id_bytes -= id_bytes;
     head.run.removed(row);
     head.write_rows(block);
+    head
 }
 
 fn remove_mixed_id(block: &mut [u8], head: &Head, slot: usize) -> usize {
@@ -155,8 +159,25 @@ pub(super) fn vacate(block: &mut [u8], cap: usize) {
         let to = usize::from(block[HEADER + free]);
         block.swap(HEADER + row, HEADER + free);
         for (start, item) in columns {
-            block.copy_within(start + from * item..start + (from + 1) * item, start + to * item);
+            carry(block, start + from * item, start + to * item, item);
         }
+    }
+}
+
+/// Copies an entry of a column. Of a known length that is two instructions, else a call.
+#[inline]
+fn carry(block: &mut [u8], from: usize, to: usize, bytes: usize) {
+    fn fixed<const N: usize>(block: &mut [u8], from: usize, to: usize) {
+        let entry: [u8; N] = *block[from..].first_chunk().expect("in the leaf");
+        block[to..to + N].copy_from_slice(&entry);
+    }
+    match bytes {
+        0 => {}
+        1 => block[to] = block[from],
+        2 => fixed::<2>(block, from, to),
+        3 => fixed::<3>(block, from, to),
+        10 => fixed::<10>(block, from, to),
+        _ => block.copy_within(from..from + bytes, to),
     }
 }
 

@@ -6,7 +6,7 @@ use super::head::{Head, MAX_ROWS, Run};
 use super::heap::Address;
 use super::leaf::Leaf;
 use super::locator::Locator;
-use super::mem::LINE;
+use super::mem::{LINE, prefetch};
 use super::node::{Child, Link, Node, number_of};
 use super::packed::Packed;
 use super::tree::{NONE, Place, Tree};
@@ -19,12 +19,13 @@ pub(super) const SPARE: usize = 32;
 const LONG_SPARE: usize = 384;
 /// Bytes without rows that are worth a smaller block. Far enough from [`SPARE`] that a leaf whose rows come and go keeps its
 /// block for long.
-pub(super) const SLACK: usize = 128;
+pub(super) const SLACK: usize = 160;
 
 /// Where a player was inserted.
 pub(super) struct Inserted {
     pub(super) leaf: u32,
-    pub(super) position: Position,
+    /// Only if it was asked for.
+    pub(super) position: Option<Position>,
 }
 
 impl Tree {
@@ -35,47 +36,54 @@ impl Tree {
         locator: &mut Locator,
         id: Packed<'_>,
         record: Record,
+        ranked: bool,
     ) -> Inserted {
         if self.root == NONE {
             let mut draft = Draft::default();
             draft.insert(0, id, record);
             self.root = self.new_leaf(&draft, 0, 1, 0, Link::NONE);
             self.height = 0;
-            return Inserted { leaf: self.root, position: Position(0) };
+            return Inserted { leaf: self.root, position: Some(Position(0)) };
         }
         let finger = if self.trust.is_due() { self.finger(record.key) } else { None };
         let (leaf, before) = match finger {
-            Some(leaf) => (leaf, self.count_above(leaf)),
-            None => self.count_down_to(record.key, id),
+            Some(leaf) => {
+                self.leaf(leaf).prefetch_insertion();
+                (leaf, self.count_above(leaf, ranked))
+            }
+            None => self.count_down_to(record.key, id, ranked),
         };
         let row = self.leaf(leaf).before(record.key, id);
         let leaf = self.insert_at(locator, Place { leaf, row }, id, record);
         self.ends.set(record.key.folded, leaf);
-        Inserted { leaf, position: Position(before + row as u64) }
+        Inserted { leaf, position: ranked.then_some(Position(before + row as u64)) }
     }
 
-    /// Counts one more player in every node above a leaf; how many come before the leaf.
-    fn count_above(&mut self, leaf: u32) -> u64 {
-        self.prefetch_block(leaf);
+    /// Counts one more player in every node above a leaf; how many come before the leaf, if that is asked for.
+    fn count_above(&mut self, leaf: u32, ranked: bool) -> u64 {
         let mut before = 0;
         let mut link = self.leaves[leaf as usize].parent;
         while let Some((parent, index)) = link.get() {
             let node = &mut self.nodes[parent as usize];
             node.count_up(index);
-            before += node.before(index);
+            if ranked {
+                before += node.before(index);
+            }
             link = node.parent;
         }
         before
     }
 
     /// The same on the way from the root to the leaf of a player who is not there yet.
-    fn count_down_to(&mut self, key: SortKey, id: Packed<'_>) -> (u32, u64) {
+    fn count_down_to(&mut self, key: SortKey, id: Packed<'_>, ranked: bool) -> (u32, u64) {
         let (mut leaf, mut before) = (self.root, 0);
         for _ in 0..self.height {
             let index = self.child_for(leaf, key, id);
             let node = &mut self.nodes[leaf as usize];
             node.count_up(index);
-            before += node.before(index);
+            if ranked {
+                before += node.before(index);
+            }
             leaf = node.children[index];
             if node.level > 1 {
                 self.node(leaf).prefetch_pilots();
@@ -334,8 +342,7 @@ impl Tree {
             }
             return Some(target);
         }
-        edit::remove(block, row);
-        if Leaf::new(block).rows() == 0 {
+        if edit::remove(block, row).rows == 0 {
             // A leaf of one: no columns to fit into.
             let mut draft = Draft::default();
             draft.insert(0, id, record);
@@ -365,7 +372,9 @@ pub(super) fn relocate(
     let mut count = 0;
     for row in rows {
         hashes[count] = draft.id(row).hash();
-        locator.prefetch(hashes[count]);
+        for bucket in locator.buckets_for(hashes[count]).into_iter().flatten() {
+            prefetch(bucket);
+        }
         count += 1;
     }
     for &hash in &hashes[..count] {

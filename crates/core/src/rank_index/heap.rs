@@ -164,6 +164,14 @@ impl Heap {
         }
     }
 
+    /// Asks for the block that will move when this one is given back.
+    pub(super) fn prefetch_last(&self, address: Address) {
+        let lines = self.pages[address.page()].lines_per_block;
+        if let Some(class) = self.classes.iter().find(|class| class.lines == lines) {
+            self.prefetch(class.address(class.blocks - 1));
+        }
+    }
+
     /// How many bytes the block has room for.
     #[inline]
     pub(super) fn capacity(&self, address: Address) -> usize {

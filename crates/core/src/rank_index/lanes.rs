@@ -54,22 +54,6 @@ pub(super) fn find_pair<R>(
         .find_map(|(at, _)| confirm(start + at))
 }
 
-/// The sum of the first `count` of 56 bytes: without a branch, because how many is anyone's guess.
-#[inline]
-pub(super) fn sum_before(bytes: &[u8; 56], count: usize) -> u64 {
-    const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
-    let mut sums = 0;
-    for (at, word) in bytes.as_chunks::<8>().0.iter().enumerate() {
-        let bits = 8 * count.saturating_sub(8 * at).min(8);
-        // In two steps: a shift by all 64 bits is none.
-        let mask = !(u64::MAX << (bits / 2) << (bits - bits / 2));
-        let word = u64::from_le_bytes(*word) & mask;
-        sums += (word & EVEN) + (word >> 8 & EVEN);
-    }
-    // Four sums of at most 14 bytes each.
-    sums.wrapping_mul(0x0001_0001_0001_0001) >> 48
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,16 +64,6 @@ mod tests {
             let column: Vec<u8> = (0..len).map(|at| (at * 37 % 101).to_le_bytes()[0]).collect();
             for sought in 0..=120 {
                 assert_eq!(find(&column, sought), column.iter().position(|&byte| byte == sought));
-            }
-        }
-    }
-
-    #[test]
-    fn sums_up_to_every_index() {
-        for bytes in [[255; 56], std::array::from_fn(|at| (at * 37 % 256).to_le_bytes()[0])] {
-            for count in 0..=56 {
-                let plain: u64 = bytes[..count].iter().map(|&byte| u64::from(byte)).sum();
-                assert_eq!(sum_before(&bytes, count), plain, "{count}");
             }
         }
     }

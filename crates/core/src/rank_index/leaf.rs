@@ -88,6 +88,13 @@ impl<'a> Leaf<'a> {
         SortKey { folded: self.number(0, slot), at: Millis(self.number(1, slot)) }
     }
 
+    /// The numbers of a record, as the columns hold them.
+    #[inline]
+    pub(super) fn numbers(&self, row: usize) -> [i64; 3] {
+        let slot = self.slot(row);
+        [self.number(0, slot), self.number(1, slot), self.number(2, slot)]
+    }
+
     #[inline]
     pub(super) fn record(&self, row: usize) -> Record {
         let slot = self.slot(row);
@@ -129,29 +136,71 @@ impl<'a> Leaf<'a> {
     }
 
     /// Whether a row is there and has this id.
+    #[inline]
     pub(super) fn holds(&self, row: usize, id: Packed<'_>) -> bool {
-        row < self.rows() && self.id(row, &mut Buffer::new()) == id
+        if row >= self.rows() {
+            return false;
+        }
+        if self.head.form.is_none() {
+            return self.id(row, &mut Buffer::new()) == id;
+        }
+        self.is_in(self.slot(row), id)
     }
 
-    /// Asks for the rest of what a player has here, if the beginning of the leaf says that it may be here.
-    pub(super) fn prefetch_row(&self, id: Packed<'_>) {
-        let (Some(form), Some(tail)) = (self.head.form, id.bytes.last_chunk()) else { return };
+    /// Asks for the rest of what a player has here; the slot in which it seems to be by the beginning of the leaf.
+    #[inline]
+    pub(super) fn prefetch_row(&self, id: Packed<'_>) -> Option<usize> {
+        let (form, tail) = (self.head.form?, id.bytes.last_chunk()?);
         let tails = &self.block[self.head.ids_at()..][..TAIL * self.head.cap];
-        if let Some(slot) = lanes::find_pair(tails, u16::from_le_bytes(*tail), Some) {
-            let body = self.body(form, slot);
-            for part in [body.first(), body.last()].into_iter().flatten() {
-                prefetch(part);
+        let slot = lanes::find_pair(tails, u16::from_le_bytes(*tail), Some)?;
+        let body = self.body(form, slot);
+        for part in [body.first(), body.last()].into_iter().flatten() {
+            prefetch(part);
+        }
+        for column in 0..2 {
+            let at = self.head.column_at(column) + slot * self.head.widths[column];
+            if self.head.widths[column] > 0
+                && let Some(number) = self.block.get(at)
+            {
+                prefetch(number);
             }
-            for column in 0..2 {
-                let at = self.head.column_at(column) + slot * self.head.widths[column];
-                if let Some(number) = self.block.get(at) {
-                    prefetch(number);
-                }
+        }
+        Some(slot)
+    }
+
+    /// The row of a slot, if the player in it has this id.
+    #[inline]
+    pub(super) fn row_in(&self, slot: usize, id: Packed<'_>) -> Option<usize> {
+        self.is_in(slot, id).then(|| self.row_at(slot)).flatten()
+    }
+
+    /// Whether a slot has this id, of someone who may have left.
+    #[inline]
+    fn is_in(&self, slot: usize, id: Packed<'_>) -> bool {
+        match (self.head.form, id.bytes.split_last_chunk::<TAIL>()) {
+            (Some(form), Some((body, tail))) => {
+                form == id.form && self.tail(slot) == *tail && same(self.body(form, slot), body)
+            }
+            _ => false,
+        }
+    }
+
+    /// Asks for what an insertion after the last row reads and writes, but for the order.
+    #[inline]
+    pub(super) fn prefetch_insertion(&self) {
+        self.prefetch_numbers();
+        let (rows, cap) = (self.rows(), self.head.cap);
+        if let (Some(form), true) = (self.head.form, rows < cap) {
+            let slot = self.slot(rows);
+            prefetch(&self.block[self.head.ids_at() + TAIL * slot]);
+            if let Some(body) = self.body(form, slot).first() {
+                prefetch(body);
             }
         }
     }
 
     /// Asks for the scores and times.
+    #[inline]
     pub(super) fn prefetch_numbers(&self) {
         for line in self.block[self.head.column_at(0)..self.head.column_at(2)].chunks(LINE) {
             prefetch(&line[0]);
@@ -169,7 +218,7 @@ impl<'a> Leaf<'a> {
         let tails = &self.block[self.head.ids_at()..][..TAIL * self.head.cap];
         lanes::find_pair(tails, u16::from_le_bytes(*tail), |slot| {
             // A free slot may still hold the id of someone who left.
-            (self.body(form, slot) == body).then(|| self.row_at(slot)).flatten()
+            same(self.body(form, slot), body).then(|| self.row_at(slot)).flatten()
         })
     }
 
@@ -184,13 +233,22 @@ impl<'a> Leaf<'a> {
         self.row_at(slot)
     }
 
+    /// Whether a key is not before the first row's and not after the last one's.
+    #[inline]
+    pub(super) fn spans(&self, key: SortKey) -> bool {
+        self.key(0) <= key && key <= self.key(self.rows() - 1)
+    }
+
     /// How many rows have a smaller folded score.
     pub(super) fn before_score(&self, folded: i64) -> usize {
         partition(self.rows(), |row| self.folded(row) < folded)
     }
 
-    /// How many rows come before this key and id.
+    /// How many rows come before this key and id. Most who come have the latest time of their score, and come last.
     pub(super) fn before(&self, key: SortKey, id: Packed<'_>) -> usize {
+        if self.key(self.rows() - 1) < key {
+            return self.rows();
+        }
         partition(self.rows(), |row| self.cmp(row, key, id) == Ordering::Less)
     }
 
@@ -212,6 +270,17 @@ impl<'a> Leaf<'a> {
             let held = self.forms().iter().filter(|&&form| form != FREE).count();
             assert_eq!(held, self.rows(), "free slots have no form");
         }
+    }
+}
+
+/// Whether two slices of the same length are equal: two comparisons for most ids, where a call takes longer than they.
+#[inline]
+fn same(a: &[u8], b: &[u8]) -> bool {
+    match (a.first_chunk::<8>(), b.first_chunk::<8>(), a.last_chunk::<8>(), b.last_chunk::<8>()) {
+        (Some(a_first), Some(b_first), Some(a_last), Some(b_last)) if a.len() <= 16 => {
+            a_first == b_first && a_last == b_last
+        }
+        _ => a == b,
     }
 }
 

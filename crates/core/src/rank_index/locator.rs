@@ -153,16 +153,13 @@ impl Locator {
         })
     }
 
-    /// Asks for both buckets that may hold the player.
+    /// Where both buckets begin that may hold the player.
     #[inline]
-    pub(super) fn prefetch(&self, hash: u64) {
-        if let Some(number) = self.shard_of(hash) {
-            let shard = &self.shards[number];
-            let memory = &self.buckets.block(shard.at)[self.buckets_at()..];
-            for bucket in buckets_of(Tag::new(hash, 0).bits, shard.buckets) {
-                prefetch(&memory[bucket * LINE]);
-            }
-        }
+    pub(super) fn buckets_for(&self, hash: u64) -> Option<[&u8; 2]> {
+        let shard = &self.shards[self.shard_of(hash)?];
+        let memory = &self.buckets.block(shard.at)[self.buckets_at()..];
+        let both = buckets_of(Tag::new(hash, 0).bits, shard.buckets);
+        Some(both.map(|bucket| &memory[bucket * LINE]))
     }
 
     /// Makes sure that one more player finds its shard small enough. Called before the tree changes: a split asks the leaves, by

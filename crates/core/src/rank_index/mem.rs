@@ -3,8 +3,8 @@
 //! This is the one file of the product with unsafe code. At 25 million players every operation is a handful of cache
 //! misses, and each miss into 4 KiB pages is also a miss in the address translation: asking for 2 MiB pages takes a third
 //! off a rank. That needs `madvise` on memory aligned to 2 MiB, which no safe allocation offers, and a prefetch is an
-//! intrinsic, as is comparing sixteen bytes at once. Everything unsafe is behind [`Region`], a slice that owns its
-//! memory, [`prefetch`], [`give_back`], and two comparisons that [`lanes`](super::lanes) is made of.
+//! intrinsic, as is working on sixteen bytes at once. Everything unsafe is behind [`Region`], a slice that owns its
+//! memory, [`prefetch`], [`give_back`], and what is done with sixteen bytes at once.
 #![allow(unsafe_code)]
 
 use std::{
@@ -255,6 +255,83 @@ pub(super) fn equal_pairs(lanes: &[u8; WIDTH], sought: u16) -> u32 {
     }
 }
 
+/// The sum of the first `count` of 56 bytes: without a branch, because how many is anyone's guess.
+#[inline]
+#[cfg(target_arch = "x86_64")]
+pub(super) fn sum_before(bytes: &[u8; 56], count: usize) -> u64 {
+    use std::arch::x86_64::{
+        _mm_add_epi64, _mm_and_si128, _mm_cmpgt_epi8, _mm_cvtsi128_si64, _mm_loadl_epi64,
+        _mm_loadu_si128, _mm_sad_epu8, _mm_set_epi8, _mm_set1_epi8, _mm_setzero_si128,
+        _mm_unpackhi_epi64,
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "at most 56")]
+    let count = count as i8;
+    let (sixteens, rest) = bytes.as_chunks::<WIDTH>();
+    // SAFETY: every x86-64 has SSE2; the loads are of sixteen bytes of a chunk, and of the eight that are left.
+    unsafe {
+        let numbers = _mm_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+        let zero = _mm_setzero_si128();
+        let mut sums = zero;
+        for at in 0..4_i8 {
+            let lanes = match sixteens.get(at.cast_unsigned() as usize) {
+                Some(lanes) => _mm_loadu_si128(lanes.as_ptr().cast()),
+                None => _mm_loadl_epi64(rest.as_ptr().cast()),
+            };
+            let counted = _mm_cmpgt_epi8(_mm_set1_epi8(count - 16 * at), numbers);
+            sums = _mm_add_epi64(sums, _mm_sad_epu8(_mm_and_si128(lanes, counted), zero));
+        }
+        let both = _mm_add_epi64(sums, _mm_unpackhi_epi64(sums, sums));
+        _mm_cvtsi128_si64(both).cast_unsigned()
+    }
+}
+
+/// The sum of the first `count` of 56 bytes.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn sum_before(bytes: &[u8; 56], count: usize) -> u64 {
+    bytes.iter().take(count).map(|&byte| u64::from(byte)).sum()
+}
+
+/// The bytes that sixteen lower-case hex digits stand for.
+#[inline]
+#[cfg(target_arch = "x86_64")]
+pub(super) fn hex_of_sixteen(digits: &[u8; WIDTH]) -> Option<[u8; 8]> {
+    use std::arch::x86_64::{
+        __m128i, _mm_add_epi8, _mm_and_si128, _mm_cmpgt_epi8, _mm_cvtsi128_si64, _mm_loadu_si128,
+        _mm_movemask_epi8, _mm_or_si128, _mm_packus_epi16, _mm_set1_epi8, _mm_set1_epi16,
+        _mm_slli_epi16, _mm_srli_epi16,
+    };
+    // SAFETY: as above.
+    unsafe {
+        let text = _mm_loadu_si128(digits.as_ptr().cast());
+        let between = |low: u8, high: u8| -> __m128i {
+            let above = _mm_cmpgt_epi8(text, _mm_set1_epi8(low.cast_signed() - 1));
+            _mm_and_si128(above, _mm_cmpgt_epi8(_mm_set1_epi8(high.cast_signed() + 1), text))
+        };
+        let (digit, letter) = (between(b'0', b'9'), between(b'a', b'f'));
+        if _mm_movemask_epi8(_mm_or_si128(digit, letter)) != 0xffff {
+            return None;
+        }
+        let low = _mm_and_si128(text, _mm_set1_epi8(15));
+        let values = _mm_add_epi8(low, _mm_and_si128(letter, _mm_set1_epi8(9)));
+        // Each pair of values, the first of which is the higher half, to a byte.
+        let pairs = _mm_or_si128(_mm_slli_epi16(values, 4), _mm_srli_epi16(values, 8));
+        let bytes = _mm_and_si128(pairs, _mm_set1_epi16(0xff));
+        Some(_mm_cvtsi128_si64(_mm_packus_epi16(bytes, bytes)).to_le_bytes())
+    }
+}
+
+/// The bytes that sixteen lower-case hex digits stand for.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn hex_of_sixteen(digits: &[u8; WIDTH]) -> Option<[u8; 8]> {
+    use super::packed::hex_of_eight;
+    let (eights, _) = digits.as_chunks::<8>();
+    let mut packed = [0; 8];
+    for (eight, four) in eights.iter().zip(packed.as_chunks_mut::<4>().0) {
+        *four = hex_of_eight(*eight)?;
+    }
+    Some(packed)
+}
+
 /// A bit for each byte that is equal to the one sought.
 #[inline]
 #[cfg(not(target_arch = "x86_64"))]
@@ -268,4 +345,19 @@ pub(super) fn equal_bytes(lanes: &[u8; WIDTH], sought: u8) -> u32 {
 pub(super) fn equal_pairs(lanes: &[u8; WIDTH], sought: u16) -> u32 {
     let pairs = lanes.as_chunks::<2>().0.iter().map(|pair| u16::from_le_bytes(*pair)).enumerate();
     pairs.fold(0, |mask, (at, pair)| mask | (u32::from(pair == sought) * 3) << (2 * at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_up_to_every_index() {
+        for bytes in [[255; 56], std::array::from_fn(|at| (at * 37 % 256).to_le_bytes()[0])] {
+            for count in 0..=56 {
+                let plain: u64 = bytes[..count].iter().map(|&byte| u64::from(byte)).sum();
+                assert_eq!(sum_before(&bytes, count), plain, "{count}");
+            }
+        }
+    }
 }

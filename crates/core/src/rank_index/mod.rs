@@ -45,7 +45,7 @@
 //! - **Leaves split where rows come in.** Among players with equal scores the latest is the last, so new rows come one after another
 //!   at few places. A leaf that notices splits after them: they then fill one leaf after the other, instead of leaving halves.
 //! - **Leaf numbers, not pointers.** They are three bytes, survive moving the block, and make everything below safe code; huge
-//!   pages, prefetching and comparing sixteen bytes at once are the one unsafe file, `mem`.
+//!   pages, prefetching and work on sixteen bytes at once are the one unsafe file, `mem`.
 //! - **Separators are first keys without ids.** Nodes stay fixed in size; where keys are equal, down to the millisecond, the
 //!   descent looks into the leaves. Slower only for boards whose players all have the same score and time.
 //!
@@ -261,7 +261,9 @@ impl RankIndex {
         let mut buffer = Buffer::new();
         let id = Packed::new(id, &mut buffer);
         let hash = id.hash();
+        let ranked = ties == Some(Ties::Earliest);
         let Self { tree, locator, total } = self;
+        tree.expect(record.key);
         *total += i128::from(record.key.folded);
         let place = match spot {
             Some(Spot(place)) if tree.holds(place, id) => Some(place),
@@ -271,23 +273,27 @@ impl RankIndex {
             assert!(locator.len() < u32::MAX as usize, "an index counts players in 32 bits");
             // Before the tree changes: a split of a shard asks the leaves who is in them.
             locator.reserve(|leaves, out| hashes_in(tree, leaves, out));
-            let inserted = tree.insert(locator, id, record);
+            let inserted = tree.insert(locator, id, record, ranked);
             locator.insert(hash, inserted.leaf);
             let after = self.place_by(ties, record.key, || inserted.position);
             return Change { previous: None, before: None, after };
         };
-        let previous = tree.leaf(place.leaf).record(place.row);
+        let leaf = tree.leaf(place.leaf);
+        let previous = leaf.record(place.row);
+        let within = tree.height == 0 || leaf.spans(record.key);
         *total -= i128::from(previous.key.folded);
-        let before = self.place_by(ties, previous.key, || self.tree.position(place));
+        let before = self.place_by(ties, previous.key, || Some(self.tree.position(place)));
         let Self { tree, locator, .. } = self;
-        let position = if let Some(row) = tree.update_within(locator, place, id, hash, record) {
-            // Only of use where the place before is a position, and then it does not wrap.
-            let leaf_at = before.map_or(0, |before| before.0.wrapping_sub(place.row as u64));
-            Position(leaf_at.wrapping_add(row as u64))
+        let row = within.then(|| tree.update_within(locator, place, id, hash, record)).flatten();
+        let position = if let Some(row) = row {
+            before
+                .filter(|_| ranked)
+                .map(|before| Position(before.0 - place.row as u64 + row as u64))
         } else {
+            tree.prefetch_expected(record.key);
             tree.remove(locator, place);
             // The freed number of the old leaf may be that of the new one, which does not matter to the locator.
-            let inserted = tree.insert(locator, id, record);
+            let inserted = tree.insert(locator, id, record, ranked);
             locator.relocate(hash, place.leaf, inserted.leaf);
             inserted.position
         };
@@ -295,16 +301,17 @@ impl RankIndex {
         Change { previous: Some(previous), before, after }
     }
 
+    /// A place by one of the tie rules, if one is asked for.
     fn place_by(
         &self,
         ties: Option<Ties>,
         key: SortKey,
-        position: impl FnOnce() -> Position,
+        position: impl FnOnce() -> Option<Position>,
     ) -> Option<Position> {
-        Some(match ties? {
+        match ties? {
             Ties::Earliest => position(),
-            Ties::Share => self.before_score(key.folded),
-        })
+            Ties::Share => Some(self.before_score(key.folded)),
+        }
     }
 
     /// Removes a player and returns the record it had.

@@ -11,6 +11,7 @@ use std::{
 
 use rapidhash::v3::RapidSecrets;
 
+use super::mem::hex_of_sixteen;
 use crate::limits::PLAYER_ID_BYTES;
 
 /// How an id is packed, and into how many bytes. One byte, so that a leaf of mixed ids can hold one for each.
@@ -187,7 +188,14 @@ const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
 /// Packs an even number of digits; whether all are lower-case hex.
 #[inline]
 fn hex(text: &[u8], out: &mut [u8]) -> bool {
-    let (eights, rest) = text.as_chunks::<8>();
+    let (sixteens, rest) = text.as_chunks::<16>();
+    let (eights_out, out) = out.as_chunks_mut::<8>().0.split_at_mut(sixteens.len());
+    for (sixteen, eight) in sixteens.iter().zip(eights_out) {
+        let Some(packed) = hex_of_sixteen(sixteen) else { return false };
+        *eight = packed;
+    }
+    let out = out.as_flattened_mut();
+    let (eights, rest) = rest.as_chunks::<8>();
     let (fours, out_rest) = out.split_at_mut(4 * eights.len());
     for (eight, four) in eights.iter().zip(fours.as_chunks_mut::<4>().0) {
         let Some(packed) = hex_of_eight(*eight) else { return false };
@@ -204,7 +212,7 @@ fn hex(text: &[u8], out: &mut [u8]) -> bool {
 
 /// Eight digits at once, each in its byte of one number.
 #[inline]
-fn hex_of_eight(digits: [u8; 8]) -> Option<[u8; 4]> {
+pub(super) fn hex_of_eight(digits: [u8; 8]) -> Option<[u8; 4]> {
     const EACH: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = EACH * 0x80;
     let text = u64::from_le_bytes(digits);
@@ -221,8 +229,9 @@ fn hex_of_eight(digits: [u8; 8]) -> Option<[u8; 4]> {
     let values = (text & (EACH * 15)) + 9 * ((letter & HIGH) >> 7);
     let pairs = (values << 4 | values >> 8) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
-    let [a, b, _, _, c, d, _, _] = fours.to_le_bytes();
-    Some([a, b, c, d])
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half has it all")]
+    let packed = (fours | fours >> 16) as u32;
+    Some(packed.to_le_bytes())
 }
 
 /// Where the digits of a UUID's text are, and which of the 32 digits starts there.
@@ -301,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_digits_at_once_are_the_same_as_one_by_one() {
+    fn eight_and_sixteen_digits_at_once_are_the_same_as_one_by_one() {
         for byte in 0..=255_u8 {
             for at in 0..8 {
                 let mut text = *b"09afb7e1";
@@ -311,6 +320,13 @@ mod tests {
                 });
                 let plain = plain.map(|text| u32::from_str_radix(text, 16).unwrap().to_be_bytes());
                 assert_eq!(hex_of_eight(text), plain, "{text:?}");
+                for twice in [[text, *b"7e10c9a5"], [*b"7e10c9a5", text]] {
+                    let [first, second] = twice.map(hex_of_eight);
+                    let both = first.zip(second).map(|(first, second)| [first, second]);
+                    let sixteen = twice.as_flattened().try_into().unwrap();
+                    let both = both.map(|both| both.as_flattened().to_vec());
+                    assert_eq!(hex_of_sixteen(sixteen).map(Vec::from), both, "{twice:?}");
+                }
             }
         }
     }

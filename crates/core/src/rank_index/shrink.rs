@@ -2,8 +2,7 @@
 
 use super::draft::Draft;
 use super::edit;
-use super::grow::{SLACK, SPARE, relocate};
-use super::leaf::Leaf;
+use super::grow::{SLACK, relocate};
 use super::locator::Locator;
 use super::node::{Link, number_of};
 use super::tree::{LeafRef, NONE, Place, Tree};
@@ -13,8 +12,7 @@ impl Tree {
     pub(super) fn remove(&mut self, locator: &mut Locator, Place { leaf, row }: Place) {
         let LeafRef { at, parent } = self.leaves[leaf as usize];
         let block = self.blocks.block_mut(at);
-        edit::remove(block, row);
-        let head = Leaf::new(block).head;
+        let head = edit::remove(block, row);
         let mut neighbour = u32::MAX;
         let mut link = parent;
         while let Some((above, index)) = link.get() {
@@ -37,18 +35,19 @@ impl Tree {
         // Judged by the counts in the parent, which are at hand; only then are the neighbours looked at.
         let (size, together) = (head.exact().size(), head.rows + neighbour as usize);
         let few = together <= self.limits.leaf_rows * 3 / 4
-            && together * size / head.rows <= self.limits.leaf_bytes * 3 / 4;
+            && together * size <= self.limits.leaf_bytes * 3 / 4 * head.rows;
         if !(few && self.merge(locator, parent)) && size + SLACK < self.blocks.capacity(at) {
             self.shrink(leaf);
         }
     }
 
-    /// Gives a leaf a smaller block.
+    /// Gives a leaf a smaller block, without room for more than the end of a line leaves: where rows go, few come.
     fn shrink(&mut self, leaf: u32) {
         let head = self.leaf(leaf).head;
-        let smaller = self.with_room(head.exact(), SPARE);
+        let smaller = self.with_room(head.exact(), 0);
         if head.form.is_some() {
             let at = self.leaves[leaf as usize].at;
+            self.blocks.prefetch_last(at);
             edit::vacate(self.blocks.block_mut(at), smaller.cap);
             self.resize(leaf, &smaller);
         } else {

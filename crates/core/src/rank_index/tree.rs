@@ -134,7 +134,10 @@ impl Tree {
     /// How many players have a smaller folded score.
     pub(super) fn before_score(&self, folded: i64) -> Position {
         let key = score_number(folded);
-        let finger = self.starts.get(folded).filter(|&leaf| self.is_between(leaf, key));
+        let finger = self
+            .starts
+            .get(folded)
+            .filter(|&leaf| self.bounds(leaf).is_some_and(|(from, to)| from < key && key <= to));
         let (leaf, before) = match finger {
             Some(leaf) => {
                 self.prefetch_block(leaf);
@@ -163,14 +166,14 @@ impl Tree {
         (number, before)
     }
 
-    /// Whether a key sorts after the first player of a leaf that is in use, and not after the first of the next leaf. Not known
-    /// of the last leaf of a node, for which the answer is no.
+    /// The keys of the first player of a leaf that is in use, and of the first of the next leaf. Not known of the last leaf of a
+    /// node.
     #[inline]
-    fn is_between(&self, leaf: u32, key: u128) -> bool {
-        let held = self.leaves.get(leaf as usize).filter(|held| held.at != Address::NONE);
-        let Some((parent, index)) = held.and_then(|held| held.parent.get()) else { return false };
+    fn bounds(&self, leaf: u32) -> Option<(u128, u128)> {
+        let held = self.leaves.get(leaf as usize).filter(|held| held.at != Address::NONE)?;
+        let (parent, index) = held.parent.get()?;
         let node = self.node(parent);
-        index + 1 < node.len() && node.key(index) < key && key <= node.key(index + 1)
+        (index + 1 < node.len()).then(|| (node.key(index), node.key(index + 1)))
     }
 
     /// A tree that has become large gets its fingers.
@@ -186,8 +189,8 @@ impl Tree {
     pub(super) fn finger(&mut self, key: SortKey) -> Option<u32> {
         let leaf = self.ends.get(key.folded)?;
         let number = number_of(key);
-        // Where the next leaf begins with the very key, ids decide.
-        let found = self.is_between(leaf, number) && self.is_between(leaf, number + 1);
+        // Where the next leaf begins with the very key, ids decide: that one has to be greater.
+        let found = self.bounds(leaf).is_some_and(|(from, to)| from < number && number < to);
         self.trust.note(found);
         found.then_some(leaf)
     }

@@ -1,8 +1,14 @@
 //! Many players at once: their cache misses side by side instead of one after another.
 //!
 //! What a player needs is known step by step: the buckets from the id, the leaf's address and parent from a bucket, the
-//! beginning of the leaf from that, and from there the one line of each column. Each step is taken for everyone before the next,
-//! so that the memory has delivered by the time it is read.
+//! beginning of the leaf from that, and from there the one line of each column. Players take these steps in turns, a few at a
+//! time, so that the memory has delivered by the time it is read.
+//!
+//! What a step asks for is gathered first and then asked for in one go. On a processor that has to look up the address of a line
+//! (memory this large is more than it remembers addresses of), a request holds up the instructions after it, but not the requests
+//! right after it.
+
+use std::ops::Range;
 
 use super::heap::Address;
 use super::leaf::Leaf;
@@ -15,6 +21,9 @@ use crate::{Position, SortKey, board::Ties};
 
 /// Players to fetch ahead in one go. More would push each other out of the cache before they are used.
 pub const WARM: usize = 64;
+
+/// Players whose lines are asked for at once: about as many as a core waits for at the same time.
+const GROUP: usize = 12;
 
 /// The lines at the beginning of a leaf in which an id is searched: header, order, and the last bytes of ids.
 const START: usize = 4;
@@ -29,9 +38,11 @@ impl RankIndex {
 
     /// [`look_up`](Self::look_up) for up to [`WARM`] players at once, in their order.
     pub fn look_up_many(&self, ids: &[&str], mut found: impl FnMut(Option<(Record, Spot)>)) {
-        self.visit_many(ids, |_, place| {
-            found(place.map(|place| (self.tree.leaf(place.leaf).record(place.row), Spot(place))));
+        let mut spots = [None; WARM];
+        self.visit_many(ids, |at, place, leaf| {
+            spots[at] = Some((leaf.record(place.row), Spot(place)));
         });
+        spots.into_iter().take(ids.len()).for_each(&mut found);
     }
 
     /// [`position`](Self::position) or [`shared_position`](Self::shared_position) for up to [`WARM`] players at once,
@@ -42,23 +53,22 @@ impl RankIndex {
         ties: Ties,
         mut found: impl FnMut(Option<(Position, Record)>),
     ) {
-        let mut places = [None; WARM];
-        let mut scores = [0; WARM];
-        self.visit_many(ids, |at, place| {
-            places[at] = place;
-            scores[at] = place.map_or(0, |place| self.tree.leaf(place.leaf).folded(place.row));
-        });
+        let mut places: [Option<(Place, Record)>; WARM] = [None; WARM];
+        self.visit_many(ids, |at, place, leaf| places[at] = Some((place, leaf.record(place.row))));
         if ties == Ties::Share {
-            let keys = scores.map(|score| (score_number(score), self.tree.starts.get(score)));
-            self.tree.descend(&keys[..ids.len().min(WARM)]);
+            let score =
+                |place: Option<(Place, Record)>| place.map_or(0, |(_, held)| held.key.folded);
+            let way = |score| (score_number(score), self.tree.starts.get(score));
+            let keys = places.map(|place| way(score(place)));
+            self.tree.descend(&keys[..ids.len().min(WARM)], |leaf| leaf.prefetch_numbers());
         }
-        for (place, score) in places.into_iter().zip(scores).take(ids.len()) {
-            found(place.map(|place| {
+        for place in places.into_iter().take(ids.len()) {
+            found(place.map(|(place, record)| {
                 let position = match ties {
                     Ties::Earliest => self.tree.position(place),
-                    Ties::Share => self.before_score(score),
+                    Ties::Share => self.before_score(record.key.folded),
                 };
-                (position, self.tree.leaf(place.leaf).record(place.row))
+                (position, record)
             }));
         }
     }
@@ -71,47 +81,87 @@ impl RankIndex {
             let finger = if self.tree.trust.pays() { self.tree.ends.get(key.folded) } else { None };
             *way = (number_of(*key), finger);
         }
-        self.tree.descend(&ways[..keys.len()]);
+        self.tree.descend(&ways[..keys.len()], |leaf| leaf.prefetch_insertion());
     }
 
-    fn visit_many(&self, ids: &[&str], mut visit: impl FnMut(usize, Option<Place>)) {
+    /// Calls `visit` with the number, the place and the leaf of each player who is here.
+    fn visit_many(&self, ids: &[&str], mut visit: impl FnMut(usize, Place, Leaf<'_>)) {
         let mut buffers = [const { Buffer::new() }; WARM];
         let sought = self.fetch(ids, &mut buffers);
-        for (at, Sought { id, hash, leaf }) in sought.into_iter().enumerate() {
-            let row = if leaf == NONE { None } else { self.tree.leaf(leaf).row_of(id) };
-            let place = match row {
-                Some(row) => Some(Place { leaf, row }),
-                None if self.is_empty() => None,
-                None => locate(&self.tree, &self.locator, hash, id, true),
-            };
-            visit(at, place);
+        for (at, Sought { id, hash, leaf, slot }) in sought.into_iter().enumerate() {
+            if let Some(slot) = slot {
+                let view = self.tree.leaf(leaf);
+                if let Some(row) = view.row_in(slot, id) {
+                    visit(at, Place { leaf, row }, view);
+                    continue;
+                }
+            }
+            if !self.is_empty()
+                && let Some(place) = locate(&self.tree, &self.locator, hash, id, true)
+            {
+                visit(at, place, self.tree.leaf(place.leaf));
+            }
         }
     }
 
     fn fetch<'a>(&self, ids: &[&'a str], buffers: &'a mut [Buffer; WARM]) -> Vec<Sought<'a>> {
-        let mut sought: Vec<Sought<'a>> = Vec::with_capacity(WARM);
-        for (id, buffer) in ids.iter().zip(buffers) {
+        let pack = |(id, buffer): (&&'a str, &'a mut Buffer)| {
             let id = Packed::new(id, buffer);
-            let hash = id.hash();
-            self.locator.prefetch(hash);
-            sought.push(Sought { id, hash, leaf: NONE });
-        }
-        // Which of the candidates is the right one would need the leaf; the first nearly always is.
-        for Sought { hash, leaf, .. } in &mut sought {
-            *leaf = self.locator.find(*hash, Some).unwrap_or(NONE);
-            if *leaf != NONE {
-                prefetch(&self.tree.leaves[*leaf as usize]);
+            Sought { id, hash: id.hash(), leaf: NONE, slot: None }
+        };
+        let mut sought: Vec<Sought<'a>> = ids.iter().zip(buffers).map(pack).collect();
+        for (step, range) in turns(sought.len(), 4) {
+            let group = &mut sought[range];
+            match step {
+                0 => self.fetch_buckets(group),
+                1 => self.find_leaves(group),
+                2 => self.tree.prefetch_starts(leaves(group), START),
+                _ => {
+                    for sought in group.iter_mut().filter(|sought| sought.leaf != NONE) {
+                        sought.slot = self.tree.leaf(sought.leaf).prefetch_row(sought.id);
+                    }
+                }
             }
-        }
-        for &Sought { leaf, .. } in sought.iter().filter(|sought| sought.leaf != NONE) {
-            self.tree.prefetch_start(leaf, START);
-            self.tree.prefetch_parent(leaf);
-        }
-        for &Sought { leaf, id, .. } in sought.iter().filter(|sought| sought.leaf != NONE) {
-            self.tree.leaf(leaf).prefetch_row(id);
         }
         sought
     }
+
+    fn fetch_buckets(&self, group: &[Sought<'_>]) {
+        let mut buckets = [None; GROUP];
+        for (both, sought) in buckets.iter_mut().zip(group) {
+            *both = self.locator.buckets_for(sought.hash);
+        }
+        for bucket in buckets.into_iter().flatten().flatten() {
+            prefetch(bucket);
+        }
+    }
+
+    /// Which of the candidates is the right one would need the leaf; the first nearly always is.
+    fn find_leaves(&self, group: &mut [Sought<'_>]) {
+        for sought in &mut *group {
+            sought.leaf = self.locator.find(sought.hash, Some).unwrap_or(NONE);
+        }
+        for leaf in leaves(group) {
+            prefetch(&self.tree.leaves[leaf as usize]);
+        }
+    }
+}
+
+/// The steps that so many players take, a few players at a time and in turns: while the memory delivers what the next step of some
+/// needs, others take theirs.
+fn turns(players: usize, steps: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
+    let groups = players.div_ceil(GROUP);
+    (0..groups + steps).flat_map(move |turn| {
+        (0..steps).filter_map(move |step| {
+            let from = turn.checked_sub(step).filter(|group| *group < groups)? * GROUP;
+            Some((step, from..players.min(from + GROUP)))
+        })
+    })
+}
+
+/// The leaves in which players seem to be.
+fn leaves(group: &[Sought<'_>]) -> impl Iterator<Item = u32> {
+    group.iter().map(|sought| sought.leaf).filter(|&leaf| leaf != NONE)
 }
 
 /// A player of a group, and the leaf in which it seems to be.
@@ -119,54 +169,108 @@ struct Sought<'a> {
     id: Packed<'a>,
     hash: u64,
     leaf: u32,
+    /// Where in the leaf it seems to be.
+    slot: Option<usize>,
 }
 
 impl Tree {
-    /// Fetches the way to the places of these keys: by the leaf where that probably is, or down from the root.
-    fn descend(&self, ways: &[(u128, Option<u32>)]) {
+    /// Fetches the way to the places of these keys: by the leaf where that probably is, or down from the root. Then `more` of
+    /// each leaf.
+    fn descend(&self, ways: &[(u128, Option<u32>)], more: impl Fn(Leaf<'_>)) {
         if self.root == NONE {
             return;
         }
         let mut leaves = [NONE; WARM];
-        let mut down = [(0, NONE); WARM];
+        let mut down = [(0, 0, NONE); WARM];
         let mut going_down = 0;
-        for (leaf, (key, finger)) in leaves.iter_mut().zip(ways) {
+        for (at, (key, finger)) in ways.iter().enumerate() {
             match finger {
-                Some(number) if (*number as usize) < self.leaves.len() => {
-                    *leaf = *number;
-                    prefetch(&self.leaves[*number as usize]);
-                }
+                Some(number) if (*number as usize) < self.leaves.len() => leaves[at] = *number,
                 _ => {
-                    down[going_down] = (*key, self.root);
+                    down[going_down] = (at, *key, self.root);
                     going_down += 1;
                 }
             }
         }
         let down = &mut down[..going_down];
         for _ in 0..self.height {
-            for (key, number) in &*down {
+            for (_, key, number) in &*down {
                 self.node(*number).prefetch_group(*key);
             }
-            for (key, number) in &mut *down {
+            for (_, key, number) in &mut *down {
                 let node = self.node(*number);
                 *number = node.children[node.children_below(*key) - 1];
                 if node.level > 1 {
                     self.node(*number).prefetch_pilots();
-                } else {
-                    prefetch(&self.leaves[*number as usize]);
                 }
             }
         }
-        let down = down.iter().map(|(_, leaf)| *leaf);
-        let all = || leaves.into_iter().filter(|&leaf| leaf != NONE).chain(down.clone());
+        for (at, _, number) in down {
+            leaves[*at] = *number;
+        }
+        let leaves = &leaves[..ways.len()];
         let live = |leaf: &u32| self.leaves[*leaf as usize].at != Address::NONE;
-        for leaf in all().filter(live) {
-            self.prefetch_start(leaf, 2);
+        for (step, range) in turns(leaves.len(), 3) {
+            let group = &leaves[range];
+            let live = || group.iter().copied().filter(live);
+            match step {
+                0 => group.iter().for_each(|leaf| prefetch(&self.leaves[*leaf as usize])),
+                1 => {
+                    self.prefetch_starts(live(), 2);
+                    live().for_each(|leaf| self.prefetch_separators(leaf));
+                }
+                _ => live().for_each(|leaf| more(self.leaf(leaf))),
+            }
+        }
+    }
+
+    /// Asks for the first lines of some leaves, up to [`GROUP`] of them, and for what a climb reads of their parents.
+    fn prefetch_starts(&self, leaves: impl Iterator<Item = u32>, lines: usize) {
+        let mut starts = [(&[][..], None); GROUP];
+        let mut count = 0;
+        for (start, leaf) in starts.iter_mut().zip(leaves) {
+            let parent = self.leaves[leaf as usize].parent.get();
+            *start = (self.block(leaf), parent.map(|(parent, _)| self.node(parent)));
+            count += 1;
+        }
+        for (block, parent) in &starts[..count] {
+            prefetch(&block[0]);
+            if let Some(parent) = parent {
+                prefetch(*parent);
+            }
+        }
+        for (block, _) in &starts[..count] {
+            for line in block.chunks(LINE).take(lines).skip(1) {
+                prefetch(&line[0]);
+            }
+        }
+    }
+
+    /// Asks where the leaf is to which a player with this key will probably go.
+    #[inline]
+    pub(super) fn expect(&self, key: SortKey) {
+        if let Some(leaf) = self.expected(key) {
+            prefetch(&self.leaves[leaf as usize]);
+        }
+    }
+
+    /// Asks for the beginning of that leaf, once it is known where it is.
+    #[inline]
+    pub(super) fn prefetch_expected(&self, key: SortKey) {
+        if let Some(leaf) = self.expected(key)
+            && self.leaves[leaf as usize].at != Address::NONE
+        {
             self.prefetch_separators(leaf);
+            for line in self.block(leaf).chunks(LINE).take(2) {
+                prefetch(&line[0]);
+            }
         }
-        for leaf in all().filter(live) {
-            Leaf::new(self.block(leaf)).prefetch_numbers();
-        }
+    }
+
+    #[inline]
+    fn expected(&self, key: SortKey) -> Option<u32> {
+        let leaf = if self.trust.pays() { self.ends.get(key.folded)? } else { return None };
+        ((leaf as usize) < self.leaves.len()).then_some(leaf)
     }
 
     /// Asks for what tells whether a key is in a leaf, and for the leaf's count.
@@ -181,14 +285,6 @@ impl Tree {
     pub(super) fn prefetch_parent(&self, leaf: u32) {
         if let Some((parent, _)) = self.leaves[leaf as usize].parent.get() {
             prefetch(self.node(parent));
-        }
-    }
-
-    /// Asks for the first lines of a leaf.
-    #[inline]
-    fn prefetch_start(&self, leaf: u32, lines: usize) {
-        for line in self.block(leaf).chunks(LINE).take(lines) {
-            prefetch(&line[0]);
         }
     }
 
