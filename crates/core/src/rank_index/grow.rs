@@ -372,10 +372,14 @@ pub(super) fn relocate(
     let mut count = 0;
     for row in rows {
         hashes[count] = draft.id(row).hash();
-        for bucket in locator.buckets_for(hashes[count]).into_iter().flatten() {
-            prefetch(bucket);
-        }
         count += 1;
+    }
+    let mut buckets = [None; MAX_ROWS + 1];
+    for (both, hash) in buckets.iter_mut().zip(&hashes[..count]) {
+        *both = locator.buckets_for(*hash);
+    }
+    for bucket in buckets.iter().flatten().flatten() {
+        prefetch(*bucket);
     }
     for &hash in &hashes[..count] {
         locator.relocate(hash, from, to);

@@ -236,7 +236,10 @@ impl<'a> Leaf<'a> {
     /// Whether a key is not before the first row's and not after the last one's.
     #[inline]
     pub(super) fn spans(&self, key: SortKey) -> bool {
-        self.key(0) <= key && key <= self.key(self.rows() - 1)
+        // Scores first: where all are equal they are in the header, and times may still be on their way.
+        let last = self.rows() - 1;
+        (self.folded(0)..=self.folded(last)).contains(&key.folded)
+            && (self.key(0)..=self.key(last)).contains(&key)
     }
 
     /// How many rows have a smaller folded score.

@@ -176,21 +176,16 @@ impl RankIndex {
     /// A player with both of its places. Where one is enough, [`position`](Self::position) or
     /// [`shared_position`](Self::shared_position) costs less.
     pub fn find(&self, id: &str) -> Option<Found> {
-        self.read(id, true, |number, leaf, row| {
-            let before = self.tree.before_leaf(number);
-            Found {
-                position: Position(before + row as u64),
-                first_of_score: self.first_of_score(leaf, row, || before),
-                record: leaf.record(row),
-            }
+        self.rank(id, |before, leaf, row| Found {
+            position: Position(before + row as u64),
+            first_of_score: self.first_of_score(leaf, row, || before),
+            record: leaf.record(row),
         })
     }
 
     /// A player and the number of players before it.
     pub fn position(&self, id: &str) -> Option<(Position, Record)> {
-        self.read(id, true, |number, leaf, row| {
-            (self.tree.position(Place { leaf: number, row }), leaf.record(row))
-        })
+        self.rank(id, |before, leaf, row| (Position(before + row as u64), leaf.record(row)))
     }
 
     /// A player and the number of players with a better score.
@@ -327,6 +322,21 @@ impl RankIndex {
         Some(record)
     }
 
+    /// Reads a player in its leaf, before which there are so many others.
+    #[inline]
+    fn rank<R>(&self, id: &str, read: impl FnOnce(u64, Leaf<'_>, usize) -> R) -> Option<R> {
+        let mut buffer = Buffer::new();
+        let id = Packed::new(id, &mut buffer);
+        let (leaf, before, row) = self.locator.find(id.hash(), |leaf| {
+            self.tree.prefetch_parent(leaf);
+            self.tree.prefetch_block(leaf);
+            // The nodes above are nearer than the leaf: the climb is over by the time that the leaf is here.
+            let before = self.tree.before_leaf(leaf);
+            self.tree.leaf(leaf).row_of(id).map(|row| (leaf, before, row))
+        })?;
+        Some(read(before, self.tree.leaf(leaf), row))
+    }
+
     #[inline]
     fn read<R>(
         &self,
@@ -371,10 +381,10 @@ impl RankIndex {
 #[inline]
 fn locate(tree: &Tree, locator: &Locator, hash: u64, id: Packed<'_>, climb: bool) -> Option<Place> {
     locator.find(hash, |leaf| {
-        tree.prefetch_block(leaf);
         if climb {
             tree.prefetch_parent(leaf);
         }
+        tree.prefetch_block(leaf);
         tree.leaf(leaf).row_of(id).map(|row| Place { leaf, row })
     })
 }

@@ -258,6 +258,13 @@ impl Node {
         }
     }
 
+    /// Asks for the counts of a node above nodes, up to a child's.
+    #[inline]
+    pub(super) fn prefetch_count(&self, index: usize) {
+        prefetch(&self.parent);
+        prefetch(&self.many[index]);
+    }
+
     /// Asks for a child's count and key, and for the key of the next one.
     #[inline]
     pub(super) fn prefetch_child(&self, index: usize) {

@@ -119,6 +119,7 @@ impl RankIndex {
                 _ => {
                     for sought in group.iter_mut().filter(|sought| sought.leaf != NONE) {
                         sought.slot = self.tree.leaf(sought.leaf).prefetch_row(sought.id);
+                        self.tree.prefetch_above_parent(sought.leaf);
                     }
                 }
             }
@@ -277,6 +278,16 @@ impl Tree {
     fn prefetch_separators(&self, leaf: u32) {
         if let Some((parent, index)) = self.leaves[leaf as usize].parent.get() {
             self.node(parent).prefetch_child(index);
+        }
+    }
+
+    /// Asks for what a climb reads of the node above a leaf's parent.
+    #[inline]
+    fn prefetch_above_parent(&self, leaf: u32) {
+        if let Some((parent, _)) = self.leaves[leaf as usize].parent.get()
+            && let Some((above, index)) = self.node(parent).parent.get()
+        {
+            self.node(above).prefetch_count(index);
         }
     }
 
