@@ -59,7 +59,7 @@ use ids::Ids;
 use tail::{Tail, Waiting};
 
 /// Memory for blocks of the history: names and event ids of players who are active now.
-const CACHE_BYTES: u64 = 32 << 20;
+const CACHE_BYTES: u64 = 24 << 20;
 /// Small journals and memtables make the store reopen in half a second; see the measurements in the design.
 const JOURNAL_BYTES: u64 = 64 << 20;
 const MEMTABLE_BYTES: u64 = 16 << 20;
