@@ -17,8 +17,8 @@ use crate::SortKey;
 pub(super) const SPARE: usize = 32;
 /// The same where one row follows another.
 const LONG_SPARE: usize = 384;
-/// Bytes without rows that are worth a smaller block. Far enough from [`SPARE`] that a leaf whose rows come and go keeps its
-/// block for long.
+/// Bytes without rows that are worth a smaller block. A leaf whose rows come and go keeps its block for some eight removals more
+/// than insertions.
 pub(super) const SLACK: usize = 160;
 
 /// Where a player was inserted.
@@ -43,7 +43,7 @@ impl Tree {
             draft.insert(0, id, record);
             self.root = self.new_leaf(&draft, 0, 1, 0, Link::NONE);
             self.height = 0;
-            return Inserted { leaf: self.root, position: Some(Position(0)) };
+            return Inserted { leaf: self.root, position: ranked.then_some(Position(0)) };
         }
         let finger = if self.trust.is_due() { self.finger(record.key) } else { None };
         let (leaf, before) = match finger {
@@ -155,11 +155,23 @@ impl Tree {
     /// Replaces the content of a leaf by some rows of a draft, unless they are too many for one leaf.
     pub(super) fn rewrite(&mut self, leaf: u32, draft: &Draft, from: usize, to: usize) -> bool {
         let head = draft.head(from, to);
+        // Ids of many forms need room in two places, and one of them runs out.
+        let spare = if head.form.is_some() { SPARE } else { SPARE + 2 * head.row_bytes() };
+        self.rewrite_as(leaf, draft, from, head, spare)
+    }
+
+    /// The same with a head that was made for these rows, and room for `spare` bytes of rows more.
+    pub(super) fn rewrite_as(
+        &mut self,
+        leaf: u32,
+        draft: &Draft,
+        from: usize,
+        head: Head,
+        spare: usize,
+    ) -> bool {
         if !self.is_leaf(&head) {
             return false;
         }
-        // Ids of many forms need room in two places, and one of them runs out.
-        let spare = if head.form.is_some() { SPARE } else { SPARE + 2 * head.row_bytes() };
         let head = self.with_room(head, spare);
         let old = self.leaves[leaf as usize].at;
         if self.blocks.capacity(old) != head.size().next_multiple_of(LINE) {

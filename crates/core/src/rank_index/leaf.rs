@@ -158,11 +158,9 @@ impl<'a> Leaf<'a> {
             prefetch(part);
         }
         for column in 0..2 {
-            let at = self.head.column_at(column) + slot * self.head.widths[column];
-            if self.head.widths[column] > 0
-                && let Some(number) = self.block.get(at)
-            {
-                prefetch(number);
+            let width = self.head.widths[column];
+            if width > 0 {
+                prefetch(&self.block[self.head.column_at(column) + slot * width]);
             }
         }
         Some(slot)
@@ -310,4 +308,22 @@ pub(super) fn partition(len: usize, mut before: impl FnMut(usize) -> bool) -> us
         }
     }
     low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_are_the_same_only_if_every_byte_is() {
+        for length in 0..=20 {
+            let slice: Vec<u8> = (0..length).collect();
+            assert!(same(&slice, &slice.clone()));
+            for at in 0..slice.len() {
+                let mut other = slice.clone();
+                other[at] ^= 1;
+                assert!(!same(&slice, &other), "{length} bytes, byte {at}");
+            }
+        }
+    }
 }

@@ -258,7 +258,7 @@ impl RankIndex {
         let hash = id.hash();
         let ranked = ties == Some(Ties::Earliest);
         let Self { tree, locator, total } = self;
-        tree.expect(record.key);
+        tree.prefetch_where(record.key);
         *total += i128::from(record.key.folded);
         let place = match spot {
             Some(Spot(place)) if tree.holds(place, id) => Some(place),
@@ -266,6 +266,7 @@ impl RankIndex {
         };
         let Some(place) = place else {
             assert!(locator.len() < u32::MAX as usize, "an index counts players in 32 bits");
+            tree.prefetch_expected(record.key);
             // Before the tree changes: a split of a shard asks the leaves who is in them.
             locator.reserve(|leaves, out| hashes_in(tree, leaves, out));
             let inserted = tree.insert(locator, id, record, ranked);

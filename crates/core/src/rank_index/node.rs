@@ -258,7 +258,7 @@ impl Node {
         }
     }
 
-    /// Asks for the counts of a node above nodes, up to a child's.
+    /// Asks for the beginning of a node above nodes, and for a child's count.
     #[inline]
     pub(super) fn prefetch_count(&self, index: usize) {
         prefetch(&self.parent);

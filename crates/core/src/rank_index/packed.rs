@@ -287,6 +287,19 @@ mod tests {
     }
 
     #[test]
+    fn hex_of_every_length_packs_and_one_other_digit_anywhere_does_not() {
+        for digits in (2..=128).step_by(2) {
+            let id = "e7c0ffee19ab35d2".repeat(8)[..digits].to_owned();
+            assert_eq!(packed(&id).1.len(), digits / 2);
+            for at in 0..digits {
+                let mut other = id.clone();
+                other.replace_range(at..=at, "g");
+                assert_eq!(packed(&other).1, other.as_bytes());
+            }
+        }
+    }
+
+    #[test]
     fn what_is_not_written_the_canonical_way_stays_text() {
         for id in [
             "5F9D88B9C3B4E2A1D0F6A7B8",

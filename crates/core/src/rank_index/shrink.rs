@@ -3,6 +3,7 @@
 use super::draft::Draft;
 use super::edit;
 use super::grow::{SLACK, relocate};
+use super::head::{Head, Run};
 use super::locator::Locator;
 use super::node::{Link, number_of};
 use super::tree::{LeafRef, NONE, Place, Tree};
@@ -41,10 +42,11 @@ impl Tree {
         }
     }
 
-    /// Gives a leaf a smaller block, without room for more than the end of a line leaves: where rows go, few come.
+    /// Gives a leaf a smaller block, without room for more than the end of a line leaves: nearly all leaves that lose rows get few
+    /// new ones. One in which rows follow one another has to do so anew before it gets much room again.
     fn shrink(&mut self, leaf: u32) {
         let head = self.leaf(leaf).head;
-        let smaller = self.with_room(head.exact(), 0);
+        let smaller = Head { run: Run::default(), ..self.with_room(head.exact(), 0) };
         if head.form.is_some() {
             let at = self.leaves[leaf as usize].at;
             self.blocks.prefetch_last(at);
@@ -53,7 +55,8 @@ impl Tree {
         } else {
             let mut draft = Draft::default();
             draft.append(self.leaf(leaf));
-            assert!(self.rewrite(leaf, &draft, 0, draft.len()), "the rows fitted before");
+            let head = draft.head(0, draft.len());
+            assert!(self.rewrite_as(leaf, &draft, 0, head, 0), "the rows fitted before");
         }
     }
 

@@ -60,7 +60,7 @@ impl RankIndex {
                 |place: Option<(Place, Record)>| place.map_or(0, |(_, held)| held.key.folded);
             let way = |score| (score_number(score), self.tree.starts.get(score));
             let keys = places.map(|place| way(score(place)));
-            self.tree.descend(&keys[..ids.len().min(WARM)], |leaf| leaf.prefetch_numbers());
+            self.tree.descend(&keys[..ids.len()], |leaf| leaf.prefetch_numbers());
         }
         for place in places.into_iter().take(ids.len()) {
             found(place.map(|(place, record)| {
@@ -86,12 +86,14 @@ impl RankIndex {
 
     /// Calls `visit` with the number, the place and the leaf of each player who is here.
     fn visit_many(&self, ids: &[&str], mut visit: impl FnMut(usize, Place, Leaf<'_>)) {
+        assert!(ids.len() <= WARM, "up to {WARM} players at once");
         let mut buffers = [const { Buffer::new() }; WARM];
         let sought = self.fetch(ids, &mut buffers);
         for (at, Sought { id, hash, leaf, slot }) in sought.into_iter().enumerate() {
-            if let Some(slot) = slot {
+            if leaf != NONE {
                 let view = self.tree.leaf(leaf);
-                if let Some(row) = view.row_in(slot, id) {
+                let row = slot.and_then(|slot| view.row_in(slot, id)).or_else(|| view.row_of(id));
+                if let Some(row) = row {
                     visit(at, Place { leaf, row }, view);
                     continue;
                 }
@@ -152,7 +154,7 @@ impl RankIndex {
 /// needs, others take theirs.
 fn turns(players: usize, steps: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
     let groups = players.div_ceil(GROUP);
-    (0..groups + steps).flat_map(move |turn| {
+    (0..groups + steps - 1).flat_map(move |turn| {
         (0..steps).filter_map(move |step| {
             let from = turn.checked_sub(step).filter(|group| *group < groups)? * GROUP;
             Some((step, from..players.min(from + GROUP)))
@@ -249,7 +251,7 @@ impl Tree {
 
     /// Asks where the leaf is to which a player with this key will probably go.
     #[inline]
-    pub(super) fn expect(&self, key: SortKey) {
+    pub(super) fn prefetch_where(&self, key: SortKey) {
         if let Some(leaf) = self.expected(key) {
             prefetch(&self.leaves[leaf as usize]);
         }

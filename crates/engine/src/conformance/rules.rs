@@ -269,6 +269,20 @@ pub async fn once_per_day_holds_for_a_late_event_whose_grace_was_cut_short(world
     world.submit(&board, "a", 1).await;
 }
 
+/// Nor does it matter that the season is deleted by now.
+pub async fn once_per_day_holds_after_the_season_was_deleted(world: &mut World) {
+    let definition =
+        r#"{"season":"0 * * * *","grace":"0 seconds","keep":"1 season","once_per":"day"}"#;
+    let board = world.board("b", definition).await;
+    world.turn_to("2026-11-18T09:30:00Z").await;
+    world.submit(&board, "a", 1).await;
+    world.turn_to("2026-11-18T11:30:00Z").await;
+    world.settle().await;
+    assert_eq!(world.decide(&board, submission("a", 1)).await, Err(Rejection::TooSoon));
+    world.turn_to("2026-11-19T10:00:00Z").await;
+    world.submit(&board, "a", 1).await;
+}
+
 /// In a zone that is half an hour off, hours begin at half past.
 pub async fn once_per_hour_is_a_calendar_hour_of_the_zone(world: &mut World) {
     let board = world

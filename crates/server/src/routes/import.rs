@@ -81,7 +81,7 @@ fn refused(applied: u64, error: EngineError) -> Problem {
         EngineError::Unavailable { retry_after, .. } | EngineError::Overloaded { retry_after }
             if applied > 0 =>
         {
-            let detail = "the server cannot take the others now; send all rows again, which changes nothing about the first";
+            let detail = "the server cannot take the others now; send all rows again, which sets the first anew";
             Problem::new(Code::OutcomeUnknown, detail).caused_by(error).retry_after(retry_after)
         }
         error => error.into(),
@@ -183,6 +183,8 @@ where
 mod tests {
     use std::time::Duration;
 
+    use axum::response::IntoResponse as _;
+
     use super::*;
 
     #[test]
@@ -194,5 +196,16 @@ mod tests {
         assert!(problem.detail().starts_with("the first 4096 rows were applied: "));
         assert!(!problem.detail().contains("nothing was applied"));
         assert!(problem.cause().is_some_and(|cause| cause.contains("more writes are waiting")));
+        assert_eq!(problem.into_response().headers()["retry-after"], "3");
+        let retry_after = Duration::from_secs(1);
+        let unavailable = EngineError::Unavailable { why: "no room".into(), retry_after };
+        assert_eq!(refused(1, unavailable).code(), Code::OutcomeUnknown);
+    }
+
+    #[test]
+    fn a_bad_row_is_counted_from_the_first_of_the_body() {
+        let bad = EngineError::BadRow { row: 2, why: "no such time".into() };
+        let detail = refused(4096, bad).detail().to_owned();
+        assert!(detail.contains("4098"), "{detail}");
     }
 }

@@ -50,7 +50,9 @@ impl Sequencer {
                 Some(board) => {
                     let changed = board.definition.change(definition, board.has_scores());
                     changed.map_err(|error| EngineError::ImmutableSetting(error.field))?;
-                    self.disturbed.insert(board.no, now);
+                    if *definition != *board.definition {
+                        self.disturbed.insert(board.no, now);
+                    }
                     (Put::Changed, board.no)
                 }
                 None => (Put::Created, catalog.next_board()),

@@ -168,6 +168,7 @@ impl Sequencer {
                 _ => return Ok(()),
             }
         };
+        self.disturbed.insert(board, self.shared.clock.now());
         self.commit(vec![Record::SeasonDropped { board, season }])?;
         self.schedule(board);
         self.discard(&[file]);

@@ -265,8 +265,8 @@ impl Sequencer {
     }
 
     /// Whether a board may have accepted a submission of a player in this period. It has left an entry of this period then,
-    /// in a season that was not closed before it; unless that was taken off, or the grace of its season was cut short, which is
-    /// known of this run alone. An import leaves such entries as well, so this is no proof. The ledger has it, and reading that takes
+    /// in a season that was not closed before it; unless that was taken off, its season was deleted, or its grace was cut short,
+    /// which is known of this run alone. An import leaves such entries as well, so this is no proof. The ledger has it, and reading that takes
     /// much longer.
     fn may_have_accepted(
         &self,
