@@ -593,7 +593,7 @@ pub struct NamedPlayer {
     pub name: Name,
 }
 
-/// What a key may do. A role includes the ones after it.
+/// What a key may do. A role includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {

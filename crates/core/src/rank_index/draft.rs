@@ -42,11 +42,7 @@ impl Draft {
             let id = leaf.id(row, &mut buffer);
             let id_at = self.ids.len();
             self.rows.push(Row { numbers: leaf.numbers(row), form: id.form, id_at });
-            // Copies of a known length are two instructions, others a call.
-            match <&[u8; 12]>::try_from(id.bytes) {
-                Ok(bytes) => self.ids.extend_from_slice(bytes),
-                Err(_) => self.ids.extend_from_slice(id.bytes),
-            }
+            self.ids.extend_from_slice(id.bytes);
         }
     }
 

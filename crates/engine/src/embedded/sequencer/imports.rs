@@ -109,8 +109,10 @@ impl Sequencer {
         target: &Target,
         file: FrozenFile,
     ) -> Result<()> {
-        let erasures = self.shared.catalog.read().next_erasure();
-        let board = self.shared.catalog.read().board(id).map(|board| board.no);
+        let (erasures, board) = {
+            let catalog = self.shared.catalog.read();
+            (catalog.next_erasure(), catalog.board(id).map(|board| board.no))
+        };
         self.disturbed.extend(board.map(|board| (board, self.shared.clock.now())));
         let file = FrozenFile { erasures, ..file };
         let done = match target {
