@@ -1,67 +1,45 @@
-//! One bucket of the locator, a cache line of twelve slots, and how slots find room among the buckets of a shard.
+//! One bucket of the locator, a cache line of eleven slots, and how slots find room among the buckets of a shard.
 
 use super::lanes;
 use super::mem::LINE;
+use super::seat::Seat;
 
-/// Slots in a bucket: 12 times 2 bits of hash for the next splits (in 4 bytes), 2 bytes of hash and 3 bytes of leaf.
-pub(super) const SLOTS: usize = 12;
-const HASHES: usize = 4;
-const LEAVES: usize = HASHES + 2 * SLOTS;
+/// Slots in a bucket: 2 bytes of hash each, then the low 3 bytes of each seat, and in the last 8 bytes the rest, 5 bits each.
+pub(super) const SLOTS: usize = 11;
+const LOWS: usize = 2 * SLOTS;
+const HIGHS: usize = LINE - 8;
+const HIGH_BITS: usize = Seat::BITS as usize - 24;
+const _: () = assert!(LOWS + 3 * SLOTS <= HIGHS && HIGH_BITS * SLOTS <= 64);
 /// Moves before a bucket is given up as full.
 const KICKS: u32 = 200;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Slot {
-    pub(super) tag: Tag,
-    pub(super) leaf: u32,
-}
-
-/// What a slot holds of a hash.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Tag {
-    /// Decide the buckets.
+    /// What it holds of a hash: both its buckets follow from it.
     pub(super) bits: u16,
-    /// Will decide the next shard, see [`first_spare`].
-    pub(super) spare: u8,
+    pub(super) seat: Seat,
 }
 
-impl Tag {
-    /// Of a player in a shard that is named by so many bits.
-    #[inline]
-    pub(super) fn new(hash: u64, level: u32) -> Self {
-        let spare = first_spare(level).map_or(0, |first| (hash >> first & 3) as u8);
-        Self { bits: (hash >> 48) as u16, spare }
-    }
-}
-
-/// The lower of the two bits of hash that a slot keeps for splits, in a shard that is named by the bits below `level`: splits from
-/// level 3 and 4 use bits 3 and 4, those from 6 and 7 use 6 and 7, and those from 2, 5, 8 ask the leaves. A single shard keeps
-/// none.
+/// The bits of a hash that a slot holds.
 #[inline]
-pub(super) fn first_spare(level: u32) -> Option<u32> {
-    (level > 0).then_some(level / 3 * 3)
+pub(super) fn bits_of(hash: u64) -> u16 {
+    (hash >> 48) as u16
 }
 
-/// The two buckets of a slot.
+/// The two buckets of a slot. The second is one of the 32 after the first: mostly in the same page of memory, whose address
+/// has to be looked up then only once.
 #[inline]
 pub(super) fn buckets_of(bits: u16, buckets: u32) -> [usize; 2] {
-    let second = bits.wrapping_mul(0x9e3b).wrapping_add(0x7f4a);
-    [bits, second].map(|bits| ((u32::from(bits) * buckets) >> 16) as usize)
+    let first = (u32::from(bits) * buckets) >> 16;
+    let second = first + 1 + u32::from(bits.wrapping_mul(0x9e3b) >> 11);
+    let second = if second < buckets { second } else { second % buckets };
+    [first as usize, second as usize]
 }
 
-/// Two bits a slot.
-const EACH: u32 = 0x55_5555;
-
-/// The slots with this tag, occupied or not: for each the lower one of two bits.
+/// The slots with these bits, occupied or not.
 #[inline]
-pub(super) fn matching(bucket: &[u8], Tag { bits, spare }: Tag) -> u32 {
-    let differing = spares_in(bucket) ^ (EACH * u32::from(spare));
-    lanes::equal_twelve(&bucket[HASHES..LEAVES], bits) & EACH & !(differing | differing >> 1)
-}
-
-/// The slots of such a mask.
-#[inline]
-pub(super) fn slots_in(mut mask: u32) -> impl Iterator<Item = usize> {
+pub(super) fn matching(bucket: &[u8], bits: u16) -> impl Iterator<Item = usize> + use<> {
+    let mut mask = lanes::equal_eleven(&bucket[..LOWS], bits);
     std::iter::from_fn(move || {
         let slot = (mask != 0).then(|| mask.trailing_zeros() as usize / 2);
         mask &= mask.wrapping_sub(1);
@@ -70,40 +48,44 @@ pub(super) fn slots_in(mut mask: u32) -> impl Iterator<Item = usize> {
 }
 
 #[inline]
-fn spares_in(bucket: &[u8]) -> u32 {
-    u32::from_le_bytes(*bucket.first_chunk().expect("a bucket is a line"))
+fn highs(bucket: &[u8]) -> u64 {
+    u64::from_le_bytes(*bucket[HIGHS..].first_chunk().expect("a bucket is a line"))
 }
 
 #[inline]
-pub(super) fn leaf_in(bucket: &[u8], slot: usize) -> Option<u32> {
-    let at = LEAVES + 3 * slot;
-    let leaf = u32::from_le_bytes([bucket[at], bucket[at + 1], bucket[at + 2], 0]);
-    leaf.checked_sub(1)
+pub(super) fn seat_in(bucket: &[u8], slot: usize) -> Option<Seat> {
+    let at = LOWS + 3 * slot;
+    let low = u32::from_le_bytes([bucket[at], bucket[at + 1], bucket[at + 2], 0]);
+    #[expect(clippy::cast_possible_truncation, reason = "five bits")]
+    let high = (highs(bucket) >> (HIGH_BITS * slot)) as u32 & ((1 << HIGH_BITS) - 1);
+    Seat::from_code(high << 24 | low)
+}
+
+/// Puts a seat, or none, into a slot whose bits stay.
+#[inline]
+pub(super) fn set_seat(bucket: &mut [u8], slot: usize, seat: Option<Seat>) {
+    let code = seat.map_or(0, Seat::code);
+    let others = highs(bucket) & !(((1 << HIGH_BITS) - 1) << (HIGH_BITS * slot));
+    let all = others | u64::from(code >> 24) << (HIGH_BITS * slot);
+    bucket[HIGHS..][..8].copy_from_slice(&all.to_le_bytes());
+    bucket[LOWS + 3 * slot..][..3].copy_from_slice(&code.to_le_bytes()[..3]);
 }
 
 pub(super) fn write(bucket: &mut [u8], slot: usize, content: Option<Slot>) {
-    let empty = Slot { tag: Tag { bits: 0, spare: 0 }, leaf: u32::MAX };
-    let Slot { tag, leaf } = content.unwrap_or(empty);
-    let others = spares_in(bucket) & !(3 << (2 * slot));
-    let spares = others | u32::from(tag.spare) << (2 * slot);
-    bucket[..HASHES].copy_from_slice(&spares.to_le_bytes());
-    bucket[HASHES + 2 * slot..][..2].copy_from_slice(&tag.bits.to_le_bytes());
-    bucket[LEAVES + 3 * slot..][..3].copy_from_slice(&leaf.wrapping_add(1).to_le_bytes()[..3]);
+    let bits = content.map_or(0, |content| content.bits);
+    bucket[2 * slot..][..2].copy_from_slice(&bits.to_le_bytes());
+    set_seat(bucket, slot, content.map(|content| content.seat));
 }
 
 pub(super) fn read(bucket: &[u8], slot: usize) -> Option<Slot> {
-    let leaf = leaf_in(bucket, slot)?;
-    let at = HASHES + 2 * slot;
-    let bits = u16::from_le_bytes([bucket[at], bucket[at + 1]]);
-    let spare = (spares_in(bucket) >> (2 * slot) & 3) as u8;
-    Some(Slot { tag: Tag { bits, spare }, leaf })
+    let seat = seat_in(bucket, slot)?;
+    Some(Slot { bits: u16::from_le_bytes([bucket[2 * slot], bucket[2 * slot + 1]]), seat })
 }
 
 /// An empty slot has no hash bits, and few others have none.
 #[inline]
 fn free_slot(bucket: &[u8]) -> Option<usize> {
-    let blank = matching(bucket, Tag { bits: 0, spare: 0 });
-    slots_in(blank).find(|&slot| leaf_in(bucket, slot).is_none())
+    matching(bucket, 0).find(|&slot| seat_in(bucket, slot).is_none())
 }
 
 /// Puts slots into empty buckets; returns those that found both of theirs full.
@@ -111,7 +93,7 @@ pub(super) fn pour(memory: &mut [u8], buckets: u32, slots: &[Slot]) -> Vec<Slot>
     let mut used = vec![0_u8; buckets as usize];
     let mut full = Vec::new();
     for &slot in slots {
-        let both = buckets_of(slot.tag.bits, buckets);
+        let both = buckets_of(slot.bits, buckets);
         match both.into_iter().find(|&bucket| usize::from(used[bucket]) < SLOTS) {
             Some(bucket) => {
                 write(&mut memory[bucket * LINE..][..LINE], usize::from(used[bucket]), Some(slot));
@@ -125,7 +107,7 @@ pub(super) fn pour(memory: &mut [u8], buckets: u32, slots: &[Slot]) -> Vec<Slot>
 
 /// Puts a slot into one of its buckets, moving others if both are full; returns the slot that found no place in the end.
 pub(super) fn place(memory: &mut [u8], buckets: u32, mut slot: Slot) -> Option<Slot> {
-    let mut into = buckets_of(slot.tag.bits, buckets);
+    let mut into = buckets_of(slot.bits, buckets);
     for kick in 0..KICKS {
         for bucket in into {
             let bucket = &mut memory[bucket * LINE..][..LINE];
@@ -135,7 +117,7 @@ pub(super) fn place(memory: &mut [u8], buckets: u32, mut slot: Slot) -> Option<S
             }
         }
         // Which slot has to go is decided by chance, or two could push each other out forever.
-        let chance = (kick + 1).wrapping_mul(0x9e37_79b9) ^ u32::from(slot.tag.bits);
+        let chance = (kick + 1).wrapping_mul(0x9e37_79b9) ^ u32::from(slot.bits);
         let bucket = into[(chance >> 31) as usize];
         let held = &mut memory[bucket * LINE..][..LINE];
         let victim = (chance >> 8) as usize % SLOTS;
@@ -143,7 +125,7 @@ pub(super) fn place(memory: &mut [u8], buckets: u32, mut slot: Slot) -> Option<S
         write(held, victim, Some(slot));
         slot = evicted;
         // Its other bucket first: it was just told to leave this one.
-        into = buckets_of(slot.tag.bits, buckets);
+        into = buckets_of(slot.bits, buckets);
         if into[0] == bucket {
             into.swap(0, 1);
         }

@@ -3,10 +3,13 @@
 use super::draft::Draft;
 use super::fill::Gathered;
 use super::head::{Head, numbers};
+use super::moves::Moves;
 use super::node::{Child, Link, Node, number_of};
 use super::packed::{Buffer, Form, Packed};
+use super::seat::Seat;
+use super::tally::Tally;
 use super::tree::{Limits, NONE, Tree};
-use super::{RankIndex, Record};
+use super::{MOST_SCORES, RankIndex, Record, due_after, most_scores};
 use crate::SortKey;
 
 /// Why rows cannot be loaded as they come. The row counts from 0.
@@ -35,11 +38,11 @@ impl RankIndex {
         rows: impl IntoIterator<Item = (I, Record)>,
         expected: usize,
     ) -> Result<Self, LoadError> {
-        Self::from_sorted_with(Limits::REAL, rows, expected)
+        Self::from_sorted_with(&Limits::REAL, rows, expected)
     }
 
     pub(super) fn from_sorted_with<I: AsRef<str>>(
-        limits: Limits,
+        limits: &'static Limits,
         rows: impl IntoIterator<Item = (I, Record)>,
         expected: usize,
     ) -> Result<Self, LoadError> {
@@ -50,6 +53,8 @@ impl RankIndex {
             extent: Extent::EMPTY,
             children: Vec::new(),
             rows: 0,
+            tally: Box::new(Tally::new()),
+            tied: (0, 0),
         };
         let mut total = 0;
         let mut buffer = Buffer::new();
@@ -58,12 +63,16 @@ impl RankIndex {
             loader.push(Packed::new(id.as_ref(), &mut buffer), record)?;
         }
         loader.flush();
-        let Loader { mut tree, gathered, children, rows, .. } = loader;
+        loader.count(0);
+        let Loader { mut tree, gathered, children, rows, tally, .. } = loader;
         let locator = gathered
-            .into_locator(|a, b| have_one_in_common(&tree, a, b))
+            .into_locator(|a, b| tree.id_at(a) == tree.id_at(b))
             .ok_or(LoadError::Duplicate { row: rows.saturating_sub(1) })?;
         tree.build(children);
-        Ok(Self { tree, locator, total })
+        let worth = tree.leaves.len() >= limits.tally_from && tally.scores() <= most_scores(&tree);
+        let tally_due =
+            if worth { usize::MAX } else { due_after(tree.leaves.len()).max(limits.tally_from) };
+        Ok(Self { tree, locator, tally: worth.then_some(tally), tally_due, total })
     }
 }
 
@@ -75,16 +84,9 @@ struct Loader {
     /// The leaves so far, for the nodes above.
     children: Vec<Child>,
     rows: u64,
-}
-
-/// Whether a player is in both leaves, or twice in one.
-fn have_one_in_common(tree: &Tree, a: u32, b: u32) -> bool {
-    let (one, other) = (tree.leaf(a), tree.leaf(b));
-    let mut buffer = Buffer::new();
-    (0..one.rows()).any(|row| match other.row_of(one.id(row, &mut buffer)) {
-        Some(found) => a != b || found != row,
-        None => false,
-    })
+    tally: Box<Tally>,
+    /// The last score, and how many had it so far.
+    tied: (i64, u32),
 }
 
 impl Loader {
@@ -95,7 +97,7 @@ impl Loader {
             return Err(LoadError::OutOfOrder { row: self.rows });
         }
         let extent = self.extent.with(id, record);
-        let Limits { leaf_bytes, leaf_rows, .. } = self.tree.limits;
+        let &Limits { leaf_bytes, leaf_rows, .. } = self.tree.limits;
         if extent.rows > 1
             && (extent.rows > leaf_rows || extent.size() > leaf_bytes * FILL.0 / FILL.1)
         {
@@ -104,9 +106,21 @@ impl Loader {
         } else {
             self.extent = extent;
         }
-        self.draft.insert(self.draft.len(), id, record);
+        self.draft.append_new(id, record);
+        if self.tied.0 != record.key.folded {
+            self.count(record.key.folded);
+        }
+        self.tied.1 += 1;
         self.rows += 1;
         Ok(())
+    }
+
+    /// Tells the tally how many had a score, while it may be worth it; the next score is another.
+    fn count(&mut self, next: i64) {
+        if self.tally.scores() <= MOST_SCORES {
+            self.tally.add(self.tied.0, self.tied.1);
+        }
+        self.tied = (next, 0);
     }
 
     fn last(&self) -> Option<(SortKey, Packed<'_>)> {
@@ -122,11 +136,12 @@ impl Loader {
         if rows == 0 {
             return;
         }
-        let leaf = self.tree.new_leaf(&self.draft, 0, rows, 0, Link::NONE);
+        let (leaf, _) = self.tree.new_leaf(&self.draft, 0, rows, 0, &mut Moves::default());
         let count = u32::try_from(rows).expect("a leaf is small");
         self.children.push(Child { number: leaf, count, key: number_of(self.draft.key(0)) });
         for row in 0..rows {
-            self.gathered.push(self.draft.id(row).hash(), leaf);
+            // Rows of a new leaf are in the slots of their numbers.
+            self.gathered.push(self.draft.id(row).hash(), Seat::new(leaf, row));
         }
         self.draft.clear();
     }
@@ -143,10 +158,11 @@ impl Tree {
             for group in children.chunks(per_node) {
                 let mut node = Node::new(level, Link::NONE);
                 for (index, &child) in group.iter().enumerate() {
-                    node.insert(index, child);
+                    node.get_mut().insert(index, child);
                 }
                 let number = self.new_node(&node);
                 self.relink(number, 0);
+                let node = node.get();
                 above.push(Child { number, count: node.count(), key: node.key(0) });
             }
             children = above;

@@ -1,9 +1,12 @@
 //! What must always hold, verified from scratch.
 
+use std::collections::BTreeMap;
+
 use super::node::{Link, number_of};
 use super::packed::Buffer;
+use super::seat::Seat;
 use super::tree::NONE;
-use super::{Place, RankIndex, locate};
+use super::{RankIndex, locate};
 
 impl RankIndex {
     pub(super) fn check(&self) {
@@ -15,37 +18,54 @@ impl RankIndex {
         }
         let mut last: Option<(crate::SortKey, Vec<u8>)> = None;
         let (mut rows, mut total) = (0, 0);
+        let mut scores: BTreeMap<i64, u64> = BTreeMap::new();
         for number in order {
             let leaf = self.tree.leaf(number);
             assert_eq!(self.tree.block(number)[..4], number.to_le_bytes(), "a leaf owns its block");
             assert!(leaf.rows() > 0, "no leaf is empty");
             assert!(leaf.rows() <= self.tree.limits.leaf_rows);
             leaf.check();
-            let mut buffer = Buffer::new();
+            if leaf.head.closed
+                && let Some(next) = self.tree.next_leaf(number)
+            {
+                let next = self.tree.leaf(next).folded(0);
+                assert!(next > leaf.last_folded(), "a closed leaf ends with its last score");
+            }
             for row in 0..leaf.rows() {
-                let id = leaf.id(row, &mut buffer);
+                let id = leaf.id_in(leaf.slot(row));
                 let (key, text) =
                     (leaf.key(row), id.unpack(&mut Buffer::new()).as_bytes().to_vec());
                 assert!(last.as_ref().is_none_or(|last| *last < (key, text.clone())), "in order");
                 last = Some((key, text));
-                let place = locate(&self.tree, &self.locator, id.hash(), id, false);
-                assert_eq!(place, Some(Place { leaf: number, row }), "the locator knows the leaf");
+                let seat = locate(&self.tree, &self.locator, id.hash(), id);
+                let here = Seat::new(number, leaf.slot(row));
+                assert_eq!(seat, Some(here), "the locator knows who sits where");
                 rows += 1;
                 total += i128::from(key.folded);
+                *scores.entry(key.folded).or_default() += 1;
             }
         }
         assert_eq!(rows, self.len());
         assert_eq!(total, self.total());
+        if let Some(tally) = &self.tally {
+            let held: u64 = scores.values().sum();
+            assert_eq!((tally.scores(), held), (scores.len(), rows), "the tally knows every score");
+            let mut before = 0;
+            for (folded, players) in scores {
+                assert_eq!(tally.before(folded), before, "before {folded}");
+                before += players;
+            }
+        }
     }
 
     fn check_below(&self, number: u32, level: u16, parent: Link, order: &mut Vec<u32>) -> u64 {
         if level == 0 {
             order.push(number);
-            assert_eq!(self.tree.leaves[number as usize].parent, parent);
+            assert_eq!(self.tree.leaves[number as usize].parent(), parent);
             return self.tree.leaf(number).rows() as u64;
         }
         let node = self.tree.node(number);
-        assert_eq!((node.parent, node.level), (parent, level));
+        assert_eq!((node.counts.parent, node.level()), (parent, level));
         assert!(
             node.len() > usize::from(parent == Link::NONE),
             "a root has two children, a node one"
@@ -56,7 +76,7 @@ impl RankIndex {
         for index in 0..node.len() {
             let first = order.len();
             let below =
-                self.check_below(node.children[index], level - 1, Link::new(number, index), order);
+                self.check_below(node.child(index), level - 1, Link::new(number, index), order);
             assert_eq!(u64::from(node.count_of(index)), below, "counts are exact");
             let first = self.tree.leaf(order[first]).key(0);
             assert_eq!(node.key(index), number_of(first), "first keys are exact");

@@ -1,11 +1,13 @@
 //! A leaf taken apart: for bulk loading, splits, merges, and rows that do not fit the widths.
 
 use super::Record;
-use super::edit::write_ids;
-use super::head::{Head, numbers};
+use super::edit::write_id;
+use super::head::{HEADER, Head, narrow, numbers};
 use super::leaf::Leaf;
+use super::moves::Moves;
 use super::node::{Child, number_of};
-use super::packed::{Buffer, Form, Packed};
+use super::packed::{Form, Packed};
+use super::seat::Seat;
 use crate::{SortKey, limits::PLAYER_ID_BYTES, time::Millis};
 
 /// Rows in order, not yet encoded.
@@ -21,6 +23,8 @@ struct Row {
     numbers: [i64; 3],
     form: Form,
     id_at: usize,
+    /// Where the row comes from; none where it is new.
+    seat: Option<Seat>,
 }
 
 impl Draft {
@@ -34,22 +38,37 @@ impl Draft {
     }
 
     /// Appends all rows of a leaf.
-    pub(super) fn append(&mut self, leaf: Leaf<'_>) {
+    pub(super) fn append(&mut self, number: u32, leaf: Leaf<'_>) {
         self.rows.reserve(leaf.rows() + 1);
-        self.ids.reserve(leaf.head.id_bytes + PLAYER_ID_BYTES);
-        let mut buffer = Buffer::new();
-        for row in 0..leaf.rows() {
-            let id = leaf.id(row, &mut buffer);
-            let id_at = self.ids.len();
-            self.rows.push(Row { numbers: leaf.numbers(row), form: id.form, id_at });
-            self.ids.extend_from_slice(id.bytes);
+        self.ids.reserve(leaf.head.size() + PLAYER_ID_BYTES);
+        for &slot in &leaf.order()[..leaf.rows()] {
+            let slot = usize::from(slot);
+            let seat = Some(Seat::new(number, slot));
+            self.push(leaf.id_in(slot), leaf.numbers_in(slot), seat);
         }
     }
 
-    pub(super) fn insert(&mut self, row: usize, id: Packed<'_>, record: Record) {
+    /// Appends a new row.
+    #[inline]
+    pub(super) fn append_new(&mut self, id: Packed<'_>, record: Record) {
+        self.push(id, numbers(record), None);
+    }
+
+    #[inline]
+    fn push(&mut self, id: Packed<'_>, numbers: [i64; 3], seat: Option<Seat>) {
         let id_at = self.ids.len();
-        self.ids.extend_from_slice(id.bytes);
-        self.rows.insert(row, Row { numbers: numbers(record), form: id.form, id_at });
+        self.rows.push(Row { numbers, form: id.form, id_at, seat });
+        // Copies of a known length are two instructions, others a call.
+        match id.bytes.first_chunk::<12>() {
+            Some(bytes) if id.bytes.len() == 12 => self.ids.extend_from_slice(bytes),
+            _ => self.ids.extend_from_slice(id.bytes),
+        }
+    }
+
+    /// Puts a new row among the others.
+    pub(super) fn insert(&mut self, row: usize, id: Packed<'_>, record: Record) {
+        self.append_new(id, record);
+        self.rows[row..].rotate_right(1);
     }
 
     pub(super) fn id(&self, row: usize) -> Packed<'_> {
@@ -100,26 +119,46 @@ impl Draft {
         middle.unwrap_or(0).clamp(1, self.rows.len() - 1)
     }
 
-    /// Writes some rows, for which `head` was made, into a block large enough.
-    pub(super) fn encode(&self, from: usize, head: &Head, block: &mut [u8]) {
-        head.write(block);
-        let rows = &self.rows[from..from + head.rows];
-        write_ids(block, head, (from..from + head.rows).map(|row| self.id(row)));
-        for column in 0..3 {
-            let (width, base) = (head.widths[column], head.bases[column]);
-            if width == 0 {
-                continue;
+    /// Writes some rows, for which `head` was made, into the block of a leaf. Rows that were in it stay in their slots if there
+    /// still are so many; `moves` gets the others, but for the new row, whose seat is returned.
+    pub(super) fn encode(
+        &self,
+        from: usize,
+        mut head: Head,
+        (leaf, block): (u32, &mut [u8]),
+        moves: &mut Moves,
+    ) -> Option<Seat> {
+        let (rows, cap) = (&self.rows[from..from + head.rows], head.cap);
+        let kept = |row: &Row| row.seat.filter(|seat| seat.leaf() == leaf && seat.slot() < cap);
+        let mut taken =
+            rows.iter().filter_map(kept).fold(0_u128, |taken, seat| taken | 1 << seat.slot());
+        let mut free = || {
+            let slot = taken.trailing_ones() as usize;
+            taken |= 1 << slot;
+            slot
+        };
+        let mut new = None;
+        let order_at = |row: usize| HEADER + row;
+        head.id_bytes = 0;
+        for (number, row) in rows.iter().enumerate() {
+            let slot = kept(row).map_or_else(&mut free, Seat::slot);
+            let id = self.id(from + number);
+            let seat = Seat::new(leaf, slot);
+            match row.seat {
+                None => new = Some(seat),
+                Some(old) => moves.push(id, old, seat),
             }
-            let mut at = head.column_at(column);
-            for row in rows {
-                let delta = row.numbers[column].wrapping_sub(base).to_le_bytes();
-                // Eight bytes are faster to write than fewer; what they overwrite comes later.
-                match block[at..].first_chunk_mut() {
-                    Some(room) => *room = delta,
-                    None => block[at..at + width].copy_from_slice(&delta[..width]),
-                }
-                at += width;
-            }
+            block[order_at(number)] = narrow(slot);
+            write_id(block, &mut head, slot, id);
+            let deltas = std::array::from_fn(|column| {
+                row.numbers[column].wrapping_sub(head.bases[column]).cast_unsigned()
+            });
+            head.set_numbers(block, slot, deltas);
         }
+        for row in head.rows..head.cap {
+            block[order_at(row)] = narrow(free());
+        }
+        head.write(block);
+        new
     }
 }

@@ -4,22 +4,21 @@
 //! for memory 25 million times. Here they are gathered first, 8 bytes each, in parts that fit a cache, and each part is put in
 //! order: then every shard's players are side by side, and the shard is filled in one go.
 
-use super::locator::{Locator, MAX_LEAVES, shard_in};
+use super::locator::{Locator, shard_in};
+use super::seat::Seat;
 
 /// Players of a part, so that it and its shards fit a cache together.
 const PER_PART: usize = 1 << 16;
 /// Parts that are written to at the same time: few enough for the ends of all to stay in the nearest cache.
 const MAX_PARTS: usize = 256;
-/// Bits of an entry that are the leaf's number.
-const LEAF_BITS: u32 = 24;
 /// Bits of an entry that are from the low end of the hash, and those from its high end.
-const LOW_BITS: u32 = 24;
+const LOW_BITS: u32 = 19;
 const HIGH_BITS: u32 = 16;
 
-// The low bits name the shard, at 2^32 players 22 of them, and two more are for its next splits (see `Locator`).
-const _: () = assert!(LEAF_BITS + LOW_BITS + HIGH_BITS == u64::BITS && MAX_LEAVES < 1 << LEAF_BITS);
+// The low bits name the shard, of which there are 2^19 at most for all players that leaves can hold.
+const _: () = assert!(Seat::BITS + LOW_BITS + HIGH_BITS == u64::BITS);
 
-/// A player who waits for its slot: of the hash what the locator uses, and the leaf.
+/// A player who waits for its slot: of the hash what the locator uses, and the seat.
 ///
 /// The low bits of the hash come first and reversed. A shard is named by its lowest bits, so entries in order are in the
 /// order of shards, of which one may be split already and another not.
@@ -27,10 +26,10 @@ const _: () = assert!(LEAF_BITS + LOW_BITS + HIGH_BITS == u64::BITS && MAX_LEAVE
 struct Entry(u64);
 
 impl Entry {
-    fn new(hash: u64, leaf: u32) -> Self {
+    fn new(hash: u64, seat: Seat) -> Self {
         let low = hash.reverse_bits() >> (u64::BITS - LOW_BITS);
         let high = hash >> (u64::BITS - HIGH_BITS);
-        Self((low << HIGH_BITS | high) << LEAF_BITS | u64::from(leaf))
+        Self((low << HIGH_BITS | high) << Seat::BITS | u64::from(seat.code()))
     }
 
     fn part(self, part_bits: u32) -> usize {
@@ -40,15 +39,16 @@ impl Entry {
     /// A hash with the same bits at both ends.
     fn hash(self) -> u64 {
         let low = (self.0 >> (u64::BITS - LOW_BITS)).reverse_bits() >> (u64::BITS - LOW_BITS);
-        (self.0 >> LEAF_BITS) << (u64::BITS - HIGH_BITS) | low
+        (self.0 >> Seat::BITS) << (u64::BITS - HIGH_BITS) | low
     }
 
-    fn leaf(self) -> u32 {
-        (self.0 & ((1 << LEAF_BITS) - 1)) as u32
+    fn seat(self) -> Seat {
+        let code = self.0 & ((1 << Seat::BITS) - 1);
+        u32::try_from(code).ok().and_then(Seat::from_code).expect("every entry has a seat")
     }
 
     fn same_hash(self, other: Self) -> bool {
-        self.0 >> LEAF_BITS == other.0 >> LEAF_BITS
+        self.0 >> Seat::BITS == other.0 >> Seat::BITS
     }
 }
 
@@ -69,18 +69,15 @@ impl Gathered {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, hash: u64, leaf: u32) {
-        let entry = Entry::new(hash, leaf);
+    pub(super) fn push(&mut self, hash: u64, seat: Seat) {
+        let entry = Entry::new(hash, seat);
         self.parts[entry.part(self.part_bits)].push(entry);
         self.len += 1;
     }
 
-    /// A locator of all players, or none where a player came twice. Entries are alike for one in a hundred thousand
-    /// players at most: whether two leaves have a player in common is then for `have_one_in_common` to say.
-    pub(super) fn into_locator(
-        self,
-        have_one_in_common: impl Fn(u32, u32) -> bool,
-    ) -> Option<Locator> {
+    /// A locator of all players, or none where a player came twice. Entries are alike for one in a thousand
+    /// players: whether both are the same player is then for `same` to say.
+    pub(super) fn into_locator(self, same: impl Fn(Seat, Seat) -> bool) -> Option<Locator> {
         let mut locator = Locator::with_shards_for(self.len);
         // Where far fewer came than were expected, a shard may reach over parts.
         let whole = self.len > 0 && locator.shards().ilog2() >= self.part_bits;
@@ -89,7 +86,7 @@ impl Gathered {
             part.sort_unstable();
             for alike in part.chunk_by(|a, b| a.same_hash(*b)).filter(|alike| alike.len() > 1) {
                 for (at, a) in alike.iter().enumerate() {
-                    if alike[..at].iter().any(|b| have_one_in_common(a.leaf(), b.leaf())) {
+                    if alike[..at].iter().any(|b| same(a.seat(), b.seat())) {
                         return None;
                     }
                 }
@@ -97,7 +94,7 @@ impl Gathered {
             let shards = locator.shards();
             let shard = |entry: &Entry| shard_in(entry.hash(), shards);
             for players in part.chunk_by(|a, b| shard(a) == shard(b)) {
-                let slots = players.iter().map(|entry| (entry.hash(), entry.leaf()));
+                let slots = players.iter().map(|entry| (entry.hash(), entry.seat()));
                 locator.fill_shard(self.len, shard(&players[0]), slots);
             }
         }
@@ -111,14 +108,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_keeps_the_leaf_and_both_ends_of_the_hash() {
+    fn an_entry_keeps_the_seat_and_both_ends_of_the_hash() {
         for hash in [0, 1, u64::MAX, 0x0123_4567_89ab_cdef, 0x8000_0000_0000_0001] {
-            let entry = Entry::new(hash, 0xab_cdef);
-            assert_eq!(entry.hash(), hash & 0xffff_0000_00ff_ffff, "{hash:x}");
-            assert_eq!(entry.leaf(), 0xab_cdef);
+            let seat = Seat::new(0x2b_cdef, 101);
+            let entry = Entry::new(hash, seat);
+            assert_eq!(entry.hash(), hash & 0xffff_0000_0007_ffff, "{hash:x}");
+            assert_eq!(entry.seat(), seat);
             assert_eq!(entry.part(0), 0);
             assert_eq!(entry.part(1), usize::from(hash & 1 == 1));
         }
+    }
+
+    fn seat(player: u64) -> Seat {
+        Seat::new(u32::try_from(player / 40).unwrap(), usize::try_from(player % 40).unwrap())
     }
 
     #[test]
@@ -135,14 +137,14 @@ mod tests {
         ] {
             let mut gathered = Gathered::new(expected);
             for player in 0..players as u64 {
-                gathered.push(hash_of(player), u32::try_from(player / 40).unwrap());
+                gathered.push(hash_of(player), seat(player));
             }
             let locator = gathered.into_locator(|_, _| false).unwrap();
             locator.check();
             assert_eq!(locator.len(), players);
             for player in 0..players as u64 {
-                let leaf = u32::try_from(player / 40).unwrap();
-                let found = locator.find(hash_of(player), |held| (held == leaf).then_some(()));
+                let is_its = |held| (held == seat(player)).then_some(());
+                let found = locator.find(hash_of(player), is_its);
                 assert!(found.is_some(), "player {player} of {players}");
             }
         }
@@ -151,9 +153,12 @@ mod tests {
     #[test]
     fn alike_entries_are_compared_each_with_each() {
         let mut gathered = Gathered::new(3);
-        for leaf in 0..3 {
-            gathered.push(7, leaf);
+        let seats = [0, 1, 2].map(|leaf| Seat::new(leaf, 5));
+        for seat in seats {
+            gathered.push(7, seat);
         }
-        assert!(gathered.into_locator(|a, b| (a, b) == (2, 0) || (a, b) == (0, 2)).is_none());
+        let [first, _, last] = seats;
+        let same = |a, b| (a, b) == (last, first) || (a, b) == (first, last);
+        assert!(gathered.into_locator(same).is_none());
     }
 }

@@ -1,58 +1,55 @@
-//! Shortcuts to the places where scores begin and end.
+//! Shortcuts to the places where scores end.
 //!
 //! On a board with many ties nearly everything happens at few places: a new score goes to the end of the players who have
-//! it, and a shared rank is where they begin. The way down to either from the root is a row of cache misses; a finger is the
-//! number of the leaf where it ended last time. It is a hint: the separators of the leaf's parent say whether it still
-//! holds.
-
-use std::sync::atomic::{AtomicU64, Ordering};
+//! it. The way down to it from the root is a row of cache misses; a finger is the number of the leaf where it ended last time. It is
+//! a hint: the leaf itself says whether it still holds, or the separators of its parent do.
 
 /// Scores that are remembered, at most: more than most boards have, and small enough for the nearest caches.
-const SLOTS: usize = 4096;
+const SLOTS: usize = 8192;
 /// Bits of a slot that are the leaf's number.
 const LEAF_BITS: u32 = 24;
 
-/// A leaf for some scores each. Readers set fingers as well, so a slot is one number: the low bits of the score, and the
-/// leaf's number plus one.
-pub(super) struct Fingers(Option<Box<[AtomicU64; SLOTS]>>);
+/// A leaf for each of some scores, in one number: the low bits of the score, and the leaf's number plus one.
+pub(super) struct Fingers(Option<Box<[u64; SLOTS]>>);
 
 impl Fingers {
     pub(super) const fn new() -> Self {
         Self(None)
     }
 
-    /// Begins to remember: 32 KiB that a large tree is worth.
+    /// Begins to remember: 64 KiB that a large tree is worth.
     pub(super) fn start(&mut self) {
         if self.0.is_none() {
-            let slots: Vec<_> = (0..SLOTS).map(|_| AtomicU64::new(0)).collect();
-            self.0 = slots.try_into().ok();
+            self.0 = vec![0; SLOTS].try_into().ok();
         }
     }
 
     #[inline]
     pub(super) fn get(&self, folded: i64) -> Option<u32> {
-        let held = self.slot(folded)?.load(Ordering::Relaxed);
+        let held = self.0.as_ref()?[slot(folded)];
         let leaf = u32::try_from(held & ((1 << LEAF_BITS) - 1)).ok()?.checked_sub(1)?;
         (held >> LEAF_BITS == tag(folded)).then_some(leaf)
     }
 
     #[inline]
-    pub(super) fn set(&self, folded: i64, leaf: u32) {
-        if let Some(slot) = self.slot(folded) {
-            slot.store(tag(folded) << LEAF_BITS | u64::from(leaf + 1), Ordering::Relaxed);
+    pub(super) fn set(&mut self, folded: i64, leaf: u32) {
+        if let Some(slots) = &mut self.0 {
+            slots[slot(folded)] = tag(folded) << LEAF_BITS | u64::from(leaf + 1);
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
         self.0.as_deref().map_or(0, size_of_val)
     }
+}
 
-    #[inline]
-    fn slot(&self, folded: i64) -> Option<&AtomicU64> {
-        let mixed = folded.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let number = usize::try_from(mixed >> (u64::BITS - SLOTS.trailing_zeros())).ok()?;
-        self.0.as_ref()?.get(number)
-    }
+/// Scores side by side are side by side here too, and take each other's place only where they are far apart.
+#[inline]
+fn slot(folded: i64) -> usize {
+    const ALL: u64 = SLOTS as u64;
+    let folded = folded.cast_unsigned();
+    let far = (folded / ALL).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 51;
+    (folded.wrapping_add(far) % ALL) as usize
 }
 
 #[inline]

@@ -2,28 +2,31 @@
 
 use super::draft::Draft;
 use super::edit::{self, Insertion};
-use super::head::{Head, MAX_ROWS, Run};
+use super::head::{Head, Run, narrow};
 use super::heap::Address;
 use super::leaf::Leaf;
 use super::locator::Locator;
-use super::mem::{LINE, prefetch};
-use super::node::{Child, Link, Node, number_of};
+use super::moves::Moves;
+use super::node::{Child, Link, Node, NodeRef, number_of};
 use super::packed::Packed;
-use super::tree::{NONE, Place, Tree};
+use super::seat::Seat;
+use super::tree::{LeafRef, NONE, Place, Tree};
 use super::{Position, Record};
 use crate::SortKey;
 
 /// Bytes for more rows that a leaf gets with a new block.
 pub(super) const SPARE: usize = 32;
-/// The same where one row follows another.
-const LONG_SPARE: usize = 384;
 /// Bytes without rows that are worth a smaller block. A leaf whose rows come and go keeps its block for some eight removals more
 /// than insertions.
 pub(super) const SLACK: usize = 160;
 
+/// The rows do not fit one leaf.
+#[derive(Debug)]
+pub(super) struct TooMany;
+
 /// Where a player was inserted.
 pub(super) struct Inserted {
-    pub(super) leaf: u32,
+    pub(super) seat: Seat,
     /// Only if it was asked for.
     pub(super) position: Option<Position>,
 }
@@ -40,36 +43,34 @@ impl Tree {
     ) -> Inserted {
         if self.root == NONE {
             let mut draft = Draft::default();
-            draft.insert(0, id, record);
-            self.root = self.new_leaf(&draft, 0, 1, 0, Link::NONE);
-            self.height = 0;
-            return Inserted { leaf: self.root, position: ranked.then_some(Position(0)) };
+            draft.append_new(id, record);
+            let (root, seat) = self.new_leaf(&draft, 0, 1, 0, &mut Moves::default());
+            (self.root, self.height) = (root, 0);
+            let seat = seat.expect("the only row is new");
+            return Inserted { seat, position: ranked.then_some(Position(0)) };
         }
         let finger = if self.trust.is_due() { self.finger(record.key) } else { None };
         let (leaf, before) = match finger {
-            Some(leaf) => {
-                self.leaf(leaf).prefetch_insertion();
-                (leaf, self.count_above(leaf, ranked))
-            }
+            Some(leaf) => (leaf, self.count_above(leaf, ranked)),
             None => self.count_down_to(record.key, id, ranked),
         };
         let row = self.leaf(leaf).before(record.key, id);
-        let leaf = self.insert_at(locator, Place { leaf, row }, id, record);
-        self.ends.set(record.key.folded, leaf);
-        Inserted { leaf, position: ranked.then_some(Position(before + row as u64)) }
+        let seat = self.insert_at(locator, Place { leaf, row }, id, record);
+        self.ends.set(record.key.folded, seat.leaf());
+        Inserted { seat, position: ranked.then_some(Position(before + row as u64)) }
     }
 
     /// Counts one more player in every node above a leaf; how many come before the leaf, if that is asked for.
     fn count_above(&mut self, leaf: u32, ranked: bool) -> u64 {
         let mut before = 0;
-        let mut link = self.leaves[leaf as usize].parent;
+        let mut link = self.leaves[leaf as usize].parent();
         while let Some((parent, index)) = link.get() {
-            let node = &mut self.nodes[parent as usize];
+            let mut node = self.nodes.get_mut(parent);
             node.count_up(index);
             if ranked {
-                before += node.before(index);
+                before += node.get().before(index);
             }
-            link = node.parent;
+            link = node.counts.parent;
         }
         before
     }
@@ -79,13 +80,14 @@ impl Tree {
         let (mut leaf, mut before) = (self.root, 0);
         for _ in 0..self.height {
             let index = self.child_for(leaf, key, id);
-            let node = &mut self.nodes[leaf as usize];
+            let mut node = self.nodes.get_mut(leaf);
             node.count_up(index);
+            let node = node.get();
             if ranked {
                 before += node.before(index);
             }
-            leaf = node.children[index];
-            if node.level > 1 {
+            leaf = node.child(index);
+            if node.level() > 1 {
                 self.node(leaf).prefetch_pilots();
             }
         }
@@ -100,29 +102,69 @@ impl Tree {
         Place { leaf, row }: Place,
         id: Packed<'_>,
         record: Record,
-    ) -> u32 {
-        loop {
-            let at = self.leaves[leaf as usize].at;
+    ) -> Seat {
+        let seat = loop {
+            let at = self.leaves[leaf as usize].at();
             match edit::try_insert(self.blocks.block_mut(at), row, id, record) {
-                Insertion::Done => break,
+                Insertion::Done(slot) => break Seat::new(leaf, slot),
                 Insertion::Full if self.make_room(leaf, id) => {}
-                // Columns that are wider than they have to be by now are narrowed before a leaf counts as full.
+                Insertion::Full if self.is_run(leaf, row, id) => {
+                    return self.begin_leaf(leaf, id, record);
+                }
+                // Rows that are wider than they have to be by now are narrowed before a leaf counts as full.
                 Insertion::Full | Insertion::Refused => {
-                    let run = self.leaf(leaf).head.run;
+                    let run = self.leaf(leaf).head.run.after(row);
                     let mut draft = Draft::default();
-                    draft.append(self.leaf(leaf));
+                    draft.append(leaf, self.leaf(leaf));
                     draft.insert(row, id, record);
-                    if !self.rewrite(leaf, &draft, 0, draft.len()) {
+                    let mut moves = Moves::default();
+                    let all = (0, draft.len());
+                    let Ok(new) = self.rewrite(leaf, &draft, all, run, &mut moves) else {
                         return self.split(locator, leaf, &draft, row, run);
-                    }
-                    break;
+                    };
+                    moves.tell(locator);
+                    break new.expect("the draft has a new row");
                 }
             }
-        }
+        };
         if row == 0 {
             self.first_changed(leaf);
         }
-        leaf
+        seat
+    }
+
+    /// Whether a row that does not fit its leaf comes at the end of others that came so.
+    fn is_run(&self, leaf: u32, row: usize, id: Packed<'_>) -> bool {
+        let head = self.leaf(leaf).head;
+        let full =
+            head.size() >= self.limits.leaf_bytes * 7 / 8 || head.rows >= self.limits.leaf_rows;
+        row == head.rows && full && head.run.is_long() && head.form == Some(id.form)
+    }
+
+    /// Bytes for more rows where one row follows another. A large tree has few such places for its size.
+    fn long_spare(&self) -> usize {
+        if self.leaves.len() < self.limits.fingers_from { 384 } else { 1024 }
+    }
+
+    /// Begins a new leaf after one that is full.
+    fn begin_leaf(&mut self, leaf: u32, id: Packed<'_>, record: Record) -> Seat {
+        self.start_fingers();
+        let view = self.leaf(leaf);
+        let left = Child {
+            number: leaf,
+            count: u32::from(narrow(view.rows())),
+            key: number_of(view.key(0)),
+        };
+        let (head, bytes) = self.with_room(view.head.next(record), self.long_spare());
+        let number = self.new_number();
+        let at = self.blocks.allocate(bytes, number);
+        self.leaves[number as usize] = LeafRef::new(at, head.stride(), Link::NONE);
+        edit::begin(self.blocks.block_mut(at), head, id);
+        let at = self.leaves[leaf as usize].at();
+        Head::write_closed(self.blocks.block_mut(at), false);
+        let parent = self.leaves[leaf as usize].parent();
+        self.add_child(parent, 0, left, Child { number, count: 1, key: number_of(record.key) });
+        Seat::new(number, 0)
     }
 
     /// Gives a leaf a larger block, if it may have one in which there is room for this id.
@@ -133,63 +175,64 @@ impl Tree {
             return false;
         }
         // Where one row follows another, all the room will be needed.
-        let spare = if head.run.is_long() { LONG_SPARE } else { SPARE + id.bytes.len() };
-        let larger = self.with_room(head.exact(), spare);
-        let enough = larger.has_room_for(id);
+        let spare = if head.run.is_long() { self.long_spare() } else { SPARE + id.bytes.len() };
+        let (larger, bytes) = self.with_room(head.exact(), spare);
+        let enough = larger.has_room_for(id, bytes);
         if enough {
-            self.resize(leaf, &larger);
+            self.resize(leaf, &larger, bytes);
         }
         enough
     }
 
     /// Moves a leaf to a block with room for more rows, or for fewer, none of which is in a slot beyond it.
-    pub(super) fn resize(&mut self, leaf: u32, head: &Head) {
-        let old = self.leaves[leaf as usize].at;
-        let new = self.blocks.allocate(head.size(), leaf);
+    pub(super) fn resize(&mut self, leaf: u32, head: &Head, bytes: usize) {
+        let old = self.leaves[leaf as usize].at();
+        let new = self.blocks.allocate(bytes, leaf);
         let (from, to) = self.blocks.pair(old, new);
         Leaf::new(from).copy_to(head, to);
-        self.leaves[leaf as usize].at = new;
+        self.leaves[leaf as usize].set_at(new);
         self.free_block(old);
     }
 
-    /// Replaces the content of a leaf by some rows of a draft, unless they are too many for one leaf.
-    pub(super) fn rewrite(&mut self, leaf: u32, draft: &Draft, from: usize, to: usize) -> bool {
-        let head = draft.head(from, to);
-        // Ids of many forms need room in two places, and one of them runs out.
-        let spare = if head.form.is_some() { SPARE } else { SPARE + 2 * head.row_bytes() };
-        self.rewrite_as(leaf, draft, from, head, spare)
-    }
-
-    /// The same with a head that was made for these rows, and room for `spare` bytes of rows more.
-    pub(super) fn rewrite_as(
+    /// Replaces the content of a leaf by some rows of a draft, unless they are too many for one leaf. Returns the seat of the row
+    /// that is new, if there is one.
+    pub(super) fn rewrite(
         &mut self,
         leaf: u32,
         draft: &Draft,
-        from: usize,
-        head: Head,
-        spare: usize,
-    ) -> bool {
+        (from, to): (usize, usize),
+        run: Run,
+        moves: &mut Moves,
+    ) -> Result<Option<Seat>, TooMany> {
+        let mut head = draft.head(from, to);
         if !self.is_leaf(&head) {
-            return false;
+            return Err(TooMany);
         }
-        let head = self.with_room(head, spare);
-        let old = self.leaves[leaf as usize].at;
-        if self.blocks.capacity(old) != head.size().next_multiple_of(LINE) {
-            self.leaves[leaf as usize].at = self.blocks.allocate(head.size(), leaf);
+        head.run = run;
+        let spare = match head.form {
+            // Ids of many forms need room in two places, and one of them runs out.
+            None => SPARE + 2 * head.row_bytes(),
+            Some(_) if run.is_long() => self.long_spare(),
+            Some(_) => SPARE,
+        };
+        let (head, bytes) = self.with_room(head, spare);
+        let old = self.leaves[leaf as usize].at();
+        let mut at = old;
+        if self.blocks.capacity(old) != bytes {
+            at = self.blocks.allocate(bytes, leaf);
             self.free_block(old);
         }
-        let at = self.leaves[leaf as usize].at;
-        draft.encode(from, &head, self.blocks.block_mut(at));
-        true
+        self.leaves[leaf as usize].set_block(at, head.stride());
+        Ok(draft.encode(from, head, (leaf, self.blocks.block_mut(at)), moves))
     }
 
     pub(super) fn free_block(&mut self, at: Address) {
         if let Some(moved) = self.blocks.free(at) {
-            self.leaves[moved.owner as usize].at = moved.to;
+            self.leaves[moved.owner as usize].set_at(moved.to);
         }
     }
 
-    /// Distributes a draft that is too long over a leaf and a new one after it. Returns the leaf of row `new`.
+    /// Distributes a draft that is too long over a leaf and a new one after it. Returns the seat of row `new`.
     pub(super) fn split(
         &mut self,
         locator: &mut Locator,
@@ -197,20 +240,21 @@ impl Tree {
         draft: &Draft,
         new: usize,
         run: Run,
-    ) -> u32 {
+    ) -> Seat {
         self.start_fingers();
         let Some(middle) = self.split_at(draft, new, run) else {
             return self.split_around(locator, leaf, draft, new);
         };
-        let moved = (middle..draft.len()).filter(|&row| row != new);
-        let right = self.cut(locator, leaf, draft, middle, middle, moved);
+        // What comes next is expected where the first part ends, or nowhere.
+        let run = if middle == new + 1 { run } else { Run::default() };
+        let (right, seats) = self.cut(locator, leaf, draft, (middle, middle), run);
         if new == 0 {
             self.first_changed(leaf);
         }
         let left = draft.child(leaf, 0, middle);
-        let parent = self.leaves[leaf as usize].parent;
+        let parent = self.leaves[leaf as usize].parent();
         self.add_child(parent, 0, left, draft.child(right, middle, draft.len()));
-        if new < middle { leaf } else { right }
+        seats.expect("the draft has a new row")
     }
 
     /// Where to cut so that both parts fit a leaf, if there is such a place near the middle or at the new row.
@@ -226,34 +270,42 @@ impl Tree {
 
     /// A new row that is unlike the others, in a leaf of many: with it either part would be too wide. It gets a leaf of
     /// its own between them.
-    fn split_around(&mut self, locator: &mut Locator, leaf: u32, draft: &Draft, new: usize) -> u32 {
-        let right = self.cut(locator, leaf, draft, new, new + 1, new + 1..draft.len());
+    fn split_around(
+        &mut self,
+        locator: &mut Locator,
+        leaf: u32,
+        draft: &Draft,
+        new: usize,
+    ) -> Seat {
+        let (right, _) = self.cut(locator, leaf, draft, (new, new + 1), Run::default());
         // The counts above have the new row already: until it has its leaf, it counts with the left part.
         let mut left = draft.child(leaf, 0, new);
         left.count += 1;
-        let parent = self.leaves[leaf as usize].parent;
+        let parent = self.leaves[leaf as usize].parent();
         self.add_child(parent, 0, left, draft.child(right, new + 1, draft.len()));
         left.count -= 1;
-        let alone = self.new_leaf(draft, new, new + 1, 0, Link::NONE);
-        let parent = self.leaves[leaf as usize].parent;
+        let (alone, seat) = self.new_leaf(draft, new, new + 1, 0, &mut Moves::default());
+        let parent = self.leaves[leaf as usize].parent();
         self.add_child(parent, 0, left, draft.child(alone, new, new + 1));
-        alone
+        seat.expect("the only row is new")
     }
 
-    /// Leaves the rows before `end` in a leaf and puts those from `start` on into a new one.
+    /// Leaves the rows before `end` in a leaf and puts those from `start` on into a new one. With it the seat of the row that is new,
+    /// if it is among them.
     fn cut(
         &mut self,
         locator: &mut Locator,
         leaf: u32,
         draft: &Draft,
-        end: usize,
-        start: usize,
-        moved: impl Iterator<Item = usize>,
-    ) -> u32 {
-        let right = self.new_leaf(draft, start, draft.len(), SPARE, Link::NONE);
-        assert!(self.rewrite(leaf, draft, 0, end), "a part that was chosen to fit");
-        relocate(locator, draft, moved, leaf, right);
-        right
+        (end, start): (usize, usize),
+        run: Run,
+    ) -> (u32, Option<Seat>) {
+        let mut moves = Moves::default();
+        let (right, in_right) = self.new_leaf(draft, start, draft.len(), SPARE, &mut moves);
+        moves.fetch(locator);
+        let in_left = self.rewrite(leaf, draft, (0, end), run, &mut moves);
+        moves.tell(locator);
+        (right, in_left.expect("a part that was chosen to fit").or(in_right))
     }
 
     fn is_leaf(&self, head: &Head) -> bool {
@@ -264,48 +316,49 @@ impl Tree {
     pub(super) fn add_child(&mut self, parent: Link, level: u16, left: Child, added: Child) {
         let Some((parent, index)) = parent.get() else {
             let mut root = Node::new(level + 1, Link::NONE);
-            root.insert(0, left);
-            root.insert(1, added);
+            root.get_mut().insert(0, left);
+            root.get_mut().insert(1, added);
             self.root = self.new_node(&root);
             self.height = level + 1;
             self.relink(self.root, 0);
             return;
         };
-        let node = &mut self.nodes[parent as usize];
+        let mut node = self.nodes.get_mut(parent);
         node.set_count(index, left.count);
-        if node.len() < self.limits.fanout {
+        let len = node.get().len();
+        if len < self.limits.fanout {
             node.insert(index + 1, added);
             self.relink(parent, index + 1);
             return;
         }
         // As with leaves, a child at the end starts a node of its own.
-        let middle = if index + 1 == node.len() { node.len() } else { node.len() / 2 };
-        let (above, mut right) = (node.parent, Node::new(level + 1, Link::NONE));
+        let middle = if index + 1 == len { len } else { len / 2 };
+        let (above, mut right) = (node.counts.parent, Node::new(level + 1, Link::NONE));
         node.move_to(middle, &mut right);
         if index + 1 > middle || middle == self.limits.fanout {
-            right.insert(index + 1 - middle, added);
+            right.get_mut().insert(index + 1 - middle, added);
         } else {
             node.insert(index + 1, added);
         }
-        let left = Child { number: parent, count: node.count(), key: node.key(0) };
+        let child =
+            |number, node: NodeRef<'_>| Child { number, count: node.count(), key: node.key(0) };
+        let left = child(parent, node.get());
         let number = self.new_node(&right);
         self.relink(parent, 0);
         self.relink(number, 0);
-        let right = Child { number, count: right.count(), key: right.key(0) };
-        self.add_child(above, level + 1, left, right);
+        self.add_child(above, level + 1, left, child(number, right.get()));
     }
 
     /// Tells the children of a node, from one on, where they are.
     pub(super) fn relink(&mut self, number: u32, from: usize) {
-        let Self { nodes, leaves, .. } = self;
-        let (len, level) = (nodes[number as usize].len(), nodes[number as usize].level);
+        let (len, level) = (self.node(number).len(), self.node(number).level());
         for index in from..len {
-            let child = nodes[number as usize].children[index] as usize;
+            let child = self.node(number).child(index);
             let link = Link::new(number, index);
             if level == 1 {
-                leaves[child].parent = link;
+                self.leaves[child as usize].set_parent(link);
             } else {
-                nodes[child].parent = link;
+                self.nodes.counts_mut(child).parent = link;
             }
         }
     }
@@ -313,17 +366,17 @@ impl Tree {
     /// The first row of a leaf is another: tells every node for which it is the first.
     pub(super) fn first_changed(&mut self, leaf: u32) {
         let key = number_of(self.leaf(leaf).key(0));
-        self.set_first(self.leaves[leaf as usize].parent, key);
+        self.set_first(self.leaves[leaf as usize].parent(), key);
     }
 
     pub(super) fn set_first(&mut self, mut link: Link, key: u128) {
         while let Some((parent, index)) = link.get() {
-            let node = &mut self.nodes[parent as usize];
+            let mut node = self.nodes.get_mut(parent);
             node.set_key(index, key);
             if index > 0 {
                 return;
             }
-            link = node.parent;
+            link = node.counts.parent;
         }
     }
 
@@ -332,11 +385,12 @@ impl Tree {
     pub(super) fn update_within(
         &mut self,
         locator: &mut Locator,
-        Place { leaf, row }: Place,
+        (seat, row): (Seat, usize),
         id: Packed<'_>,
         hash: u64,
         record: Record,
     ) -> Option<usize> {
+        let leaf = seat.leaf();
         let view = self.leaf(leaf);
         let target = view.before(record.key, id);
         // The row as it is still counts: after it, the target is one less.
@@ -346,7 +400,7 @@ impl Tree {
         if !(inside || stays || self.height == 0) {
             return None;
         }
-        let at = self.leaves[leaf as usize].at;
+        let at = self.leaves[leaf as usize].at();
         let block = self.blocks.block_mut(at);
         if edit::try_move(block, row, target, record) {
             if row == 0 && target > 0 {
@@ -354,46 +408,21 @@ impl Tree {
             }
             return Some(target);
         }
-        if edit::remove(block, row).rows == 0 {
-            // A leaf of one: no columns to fit into.
+        let now = if edit::remove(block, row).rows == 0 {
+            // A leaf of one: no other numbers to fit to.
             let mut draft = Draft::default();
-            draft.insert(0, id, record);
-            assert!(self.rewrite(leaf, &draft, 0, 1), "one row fits");
-            return Some(target);
-        }
-        if row == 0 && target > 0 {
-            self.first_changed(leaf);
-        }
-        let now = self.insert_at(locator, Place { leaf, row: target }, id, record);
-        if now != leaf {
-            locator.relocate(hash, leaf, now);
+            draft.append_new(id, record);
+            let new = self.rewrite(leaf, &draft, (0, 1), Run::default(), &mut Moves::default());
+            new.ok().flatten().expect("one row fits, and is new")
+        } else {
+            if row == 0 && target > 0 {
+                self.first_changed(leaf);
+            }
+            self.insert_at(locator, Place { leaf, row: target }, id, record)
+        };
+        if now != seat {
+            locator.relocate(hash, seat, now);
         }
         Some(target)
-    }
-}
-
-/// Tells the locator of players who changed leaves. Their slots are all over the table: fetched together, then changed.
-pub(super) fn relocate(
-    locator: &mut Locator,
-    draft: &Draft,
-    rows: impl Iterator<Item = usize>,
-    from: u32,
-    to: u32,
-) {
-    let mut hashes = [0; MAX_ROWS + 1];
-    let mut count = 0;
-    for row in rows {
-        hashes[count] = draft.id(row).hash();
-        count += 1;
-    }
-    let mut buckets = [None; MAX_ROWS + 1];
-    for (both, hash) in buckets.iter_mut().zip(&hashes[..count]) {
-        *both = locator.buckets_for(*hash);
-    }
-    for bucket in buckets.iter().flatten().flatten() {
-        prefetch(*bucket);
-    }
-    for &hash in &hashes[..count] {
-        locator.relocate(hash, from, to);
     }
 }

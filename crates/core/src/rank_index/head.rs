@@ -1,17 +1,16 @@
-//! The first bytes of a leaf: how many rows, how wide, and where each column begins.
+//! The first bytes of a leaf: how many rows, how wide, and so where each of them is.
 
 use super::Record;
 use super::mem::LINE;
 use super::packed::{Form, Packed};
 
 pub(super) const HEADER: usize = 40;
-/// Rows in a leaf at most, however small they are: it bounds the search for an id.
+/// Rows in a leaf at most, however small they are: as many slots as a [`Seat`](super::seat::Seat) can name.
 pub(super) const MAX_ROWS: usize = 128;
-/// Marks a leaf whose ids have more than one form, and in such a leaf a slot without a player.
-pub(super) const MIXED: u8 = 255;
-pub(super) const FREE: u8 = 255;
-/// Bytes of an id that are in a column of their own.
-pub(super) const TAIL: usize = 2;
+/// Marks a leaf whose ids have more than one form.
+const MIXED: u8 = 255;
+/// What a row has of its id where ids have more than one form: the form, and where among the ids it begins, in two bytes.
+pub(super) const REFERENCE: usize = 3;
 
 /// What the header says. Bytes 0..4 are the leaf's own number, see [`Heap`](super::heap::Heap).
 #[derive(Clone, Copy, Debug)]
@@ -21,13 +20,14 @@ pub(super) struct Head {
     pub(super) cap: usize,
     /// The form of all ids, if they have one.
     pub(super) form: Option<Form>,
-    /// Bytes of all ids.
+    /// Bytes of the ids that are not in rows: none, if they have one form.
     pub(super) id_bytes: usize,
-    /// Where the ids end.
-    pub(super) columns_at: usize,
     pub(super) widths: [usize; 3],
     pub(super) bases: [i64; 3],
     pub(super) run: Run,
+    /// The next leaf begins with a greater folded score than this one ends with. Not always known.
+    pub(super) closed: bool,
+    stride: usize,
 }
 
 /// Insertions one after another: a board on which the latest of equal scores is the last gets all its new rows at a few
@@ -41,7 +41,13 @@ pub(super) struct Run {
 }
 
 impl Run {
-    const LONG: u8 = 4;
+    const LONG: u8 = 8;
+
+    /// The same after one more.
+    pub(super) fn after(mut self, row: usize) -> Self {
+        self.inserted(row);
+        self
+    }
 
     pub(super) fn is_long(self) -> bool {
         self.length >= Self::LONG
@@ -62,7 +68,7 @@ impl Run {
 
 /// Rows, slots and widths all fit a byte.
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "at most 128")]
+#[expect(clippy::cast_possible_truncation, reason = "at most 255")]
 pub(super) fn narrow(number: usize) -> u8 {
     debug_assert!(u8::try_from(number).is_ok());
     number as u8
@@ -72,16 +78,16 @@ impl Head {
     #[inline]
     pub(super) fn read(block: &[u8]) -> Self {
         let block: &[u8; HEADER] = block.first_chunk().expect("a block is at least a line");
-        let short = |at: usize| usize::from(u16::from_le_bytes([block[at], block[at + 1]]));
         let base =
             |at: usize| i64::from_le_bytes(*block[at..].first_chunk().expect("within the header"));
         Self {
             rows: usize::from(block[4]),
             cap: usize::from(block[5]),
             form: (block[6] != MIXED).then_some(Form(block[6])),
-            run: Run { next: block[7], length: block[15] },
-            id_bytes: short(8),
-            columns_at: short(10),
+            run: Run { next: block[7], length: block[10] },
+            id_bytes: usize::from(u16::from_le_bytes([block[8], block[9]])),
+            stride: usize::from(block[11]),
+            closed: block[15] == 1,
             widths: [block[12], block[13], block[14]].map(usize::from),
             bases: [base(16), base(24), base(32)],
         }
@@ -89,10 +95,10 @@ impl Head {
 
     pub(super) fn write(&self, block: &mut [u8]) {
         let block: &mut [u8; HEADER] = block.first_chunk_mut().expect("a block is at least a line");
-        let short = |number: usize| u16::try_from(number).expect("a leaf is small").to_le_bytes();
-        block[6] = self.form.map_or(MIXED, |form| form.0);
         block[5] = narrow(self.cap);
-        block[10..12].copy_from_slice(&short(self.columns_at));
+        block[6] = self.form.map_or(MIXED, |form| form.0);
+        block[11] = narrow(self.stride);
+        block[15] = u8::from(self.closed);
         for (at, width) in self.widths.into_iter().enumerate() {
             block[12 + at] = narrow(width);
         }
@@ -102,17 +108,20 @@ impl Head {
         self.write_rows(block);
     }
 
+    /// Writes that the next leaf begins with a greater score, or that this is not known.
+    pub(super) fn write_closed(block: &mut [u8], closed: bool) {
+        block[15] = u8::from(closed);
+    }
+
     /// Writes what an insertion or a removal changes.
     #[inline]
     pub(super) fn write_rows(&self, block: &mut [u8]) {
+        let id_bytes = u16::try_from(self.id_bytes).expect("a leaf is small").to_le_bytes();
         block[4] = narrow(self.rows);
-        block[7] = self.run.next;
-        block[15] = self.run.length;
-        block[8..10]
-            .copy_from_slice(&u16::try_from(self.id_bytes).expect("a leaf is small").to_le_bytes());
+        block[7..11].copy_from_slice(&[self.run.next, id_bytes[0], id_bytes[1], self.run.length]);
     }
 
-    /// The head of a leaf for these rows, with just the room they need.
+    /// The head of a leaf for these rows, with just the room they need. `id_bytes` are those of all ids.
     pub(super) fn new(
         rows: usize,
         form: Option<Form>,
@@ -120,71 +129,81 @@ impl Head {
         low: [i64; 3],
         high: [i64; 3],
     ) -> Self {
-        let widths = std::array::from_fn(|column| {
+        let widths: [usize; 3] = std::array::from_fn(|column| {
             width(high[column].wrapping_sub(low[column]).cast_unsigned())
         });
-        let form = form.filter(|form| form.bytes() >= TAIL);
+        let stride = form.map_or(REFERENCE, Form::bytes) + widths.iter().sum::<usize>();
+        let id_bytes = if form.is_some() { 0 } else { id_bytes };
         let run = Run::default();
-        Self { rows, cap: rows, form, id_bytes, columns_at: 0, widths, bases: low, run }.exact()
+        Self { rows, cap: rows, form, id_bytes, widths, bases: low, run, closed: false, stride }
+    }
+
+    /// The head of a leaf that begins with this row, where one row follows another and the last leaf is full. The rows to come
+    /// will be as wide as its rows are.
+    pub(super) fn next(&self, record: Record) -> Self {
+        let run = Run { next: 1, ..self.run };
+        Self { rows: 1, cap: 1, bases: numbers(record), run, closed: false, ..*self }
     }
 
     /// The same without room for more.
-    pub(super) fn exact(mut self) -> Self {
-        self.cap = self.rows;
-        self.columns_at = self.ids_at() + self.id_bytes + self.form_bytes();
-        self
+    pub(super) fn exact(self) -> Self {
+        Self { cap: self.rows, ..self }
     }
 
-    /// The same with room for `spare` bytes of rows more, in so many rows and bytes at most, up to the end of a line.
-    pub(super) fn with_room(mut self, spare: usize, max_rows: usize, max_bytes: usize) -> Self {
+    /// The same with room for `spare` bytes of rows more, in so many rows and bytes at most, up to the end of a line; and the
+    /// bytes of the block.
+    pub(super) fn with_room(
+        mut self,
+        spare: usize,
+        max_rows: usize,
+        max_bytes: usize,
+    ) -> (Self, usize) {
         let size = self.size();
         let bytes = (size + spare).min(max_bytes).max(size).next_multiple_of(LINE);
-        let mut room = bytes - size;
-        self.cap = (self.rows + room / self.row_bytes()).min(max_rows).max(self.rows);
-        if let Some(form) = self.form {
-            self.columns_at = HEADER + self.cap * (1 + form.bytes());
-        } else {
-            room -= (self.cap - self.rows) * (2 + self.widths.iter().sum::<usize>());
-            self.columns_at = HEADER + 2 * self.cap + self.id_bytes + room;
-        }
-        self
+        let more = (bytes - size) / self.row_bytes();
+        self.cap = (self.rows + more).min(max_rows).max(self.rows);
+        (self, bytes)
     }
 
-    /// Whether one more row of this id has a place.
+    /// Whether one more row of this id has a place in a block of so many bytes.
     #[inline]
-    pub(super) fn has_room_for(&self, id: Packed<'_>) -> bool {
-        let id_room = self.columns_at - self.ids_at() - self.form_bytes();
-        self.rows < self.cap && self.id_bytes + id.bytes.len() <= id_room
-    }
-
-    pub(super) fn form_bytes(&self) -> usize {
-        if self.form.is_some() { 0 } else { self.cap }
+    pub(super) fn has_room_for(&self, id: Packed<'_>, bytes: usize) -> bool {
+        self.rows < self.cap && (self.form.is_some() || self.size() + id.bytes.len() <= bytes)
     }
 
     /// What one more row takes, if its id is as long as the others.
     pub(super) fn row_bytes(&self) -> usize {
-        let id = match self.form {
-            Some(form) => form.bytes(),
-            None => 1 + self.id_bytes.div_ceil(self.rows.max(1)),
-        };
-        1 + id + self.widths.iter().sum::<usize>()
+        1 + self.stride + self.id_bytes.div_ceil(self.rows.max(1))
     }
 
-    /// Where the ids begin: with their forms, or their last bytes.
+    /// Bytes of a row.
+    #[inline]
+    pub(super) fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// Where the row in a slot begins.
+    #[inline]
+    pub(super) fn at(&self, slot: usize) -> usize {
+        HEADER + self.cap + slot * self.stride
+    }
+
+    /// Where a number of the row in a slot ends.
+    #[inline]
+    pub(super) fn end(&self, column: usize, slot: usize) -> usize {
+        let after: usize = self.widths[column + 1..].iter().sum();
+        self.at(slot + 1) - after
+    }
+
+    /// Where the ids are that are not in rows.
     #[inline]
     pub(super) fn ids_at(&self) -> usize {
-        HEADER + self.cap
-    }
-
-    #[inline]
-    pub(super) fn column_at(&self, column: usize) -> usize {
-        let before: usize = self.widths[..column].iter().sum();
-        self.columns_at + before * self.cap
+        self.at(self.cap)
     }
 
     /// All bytes in use.
     pub(super) fn size(&self) -> usize {
-        self.column_at(3)
+        self.ids_at() + self.id_bytes
     }
 
     /// By how much each number exceeds its column's smallest, if the columns are wide enough.
@@ -211,7 +230,7 @@ impl Head {
             let width = self.widths[column];
             if width > 0 {
                 // The eight bytes that end with the number, as when reading it.
-                let end = self.column_at(column) + (slot + 1) * width;
+                let end = self.end(column, slot);
                 let word: &mut [u8; 8] = block[end - 8..].first_chunk_mut().expect("in the leaf");
                 let before = u64::from_le_bytes(*word) & low_bytes(8 - width);
                 *word = (before | delta << (64 - 8 * width)).to_le_bytes();

@@ -1,14 +1,14 @@
 //! Blocks of many sizes without fragmentation.
 //!
-//! Leaves and hash shards grow and shrink all the time, and an allocator's holes would cost more than the ids. Here the
-//! blocks of one size are always dense: freeing a block moves the last block of that size into the hole. That works because
-//! every block is referred to from exactly one place, its owner's, whose number is the first four bytes of the block; the
-//! caller is told which owner moved. Blocks are multiples of a cache line, cut from 2 MiB pages that belong to one size;
-//! a page that empties is free for any size.
+//! Leaves and hash shards grow and shrink all the time, and an allocator's holes would cost more than the ids. Here one
+//! block in 64 of a size may be a hole at most, for the next block of that size. Beyond that the last block of the size moves into
+//! one. That works because every block is referred to from exactly one place, its owner's, whose number is the first four bytes
+//! of the block; the caller is told which owner moved. Blocks are multiples of a cache line, cut from 2 MiB pages that belong to one
+//! size; a page that empties is free for any size.
 
-use super::mem::{HUGE, LINE, Region, prefetch_all};
+use super::mem::{HUGE, LINE, Region};
 
-/// Where a block is: page number and line within the page. 17 + 15 bits reach 256 GiB.
+/// Where a block is: page number and line within the page. 14 + 15 bits reach 32 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Address(u32);
 
@@ -16,14 +16,28 @@ const LINES_PER_PAGE: usize = HUGE / LINE;
 const LINE_BITS: u32 = LINES_PER_PAGE.trailing_zeros();
 
 impl Address {
+    /// A number of so many bits says it.
+    pub(super) const BITS: u32 = 29;
     /// Of no block: there is no page of this number.
-    pub(super) const NONE: Self = Self(u32::MAX);
+    pub(super) const NONE: Self = Self((1 << Self::BITS) - 1);
 
     fn new(page: usize, line: usize) -> Self {
-        let page = u32::try_from(page).ok().filter(|page| *page < u32::MAX >> LINE_BITS);
-        let page = page.expect("an index below 256 GiB");
+        let page = u32::try_from(page).ok().filter(|page| *page < Self::NONE.0 >> LINE_BITS);
+        let page = page.expect("an index below 32 GiB");
         #[expect(clippy::cast_possible_truncation, reason = "a line number has 15 bits")]
         Self(page << LINE_BITS | line as u32)
+    }
+
+    /// As a number.
+    #[inline]
+    pub(super) fn code(self) -> u32 {
+        self.0
+    }
+
+    /// The address that such a number stands for.
+    #[inline]
+    pub(super) fn from_code(code: u32) -> Self {
+        Self(code)
     }
 
     #[inline]
@@ -48,37 +62,62 @@ pub(super) struct Heap {
     pages: Vec<Page>,
     /// One list per size in use, in order of creation: there are at most a few dozen sizes, of which few are in use.
     classes: Vec<Class>,
-    /// Numbers of pages without memory.
-    vacant: Vec<u32>,
 }
 
 struct Page {
     memory: Option<Region<u8>>,
-    lines_per_block: usize,
+    lines_per_block: u32,
+    class: u32,
     /// Where this page is in its class, to tell a block's index from its address.
-    ordinal: usize,
+    ordinal: u32,
 }
 
+impl Page {
+    #[inline]
+    fn bytes_per_block(&self) -> usize {
+        self.lines_per_block as usize * LINE
+    }
+}
+
+/// The smallest boards have two of these.
 struct Class {
-    lines: usize,
-    blocks: usize,
+    lines: u32,
+    /// All blocks, those that are holes among them.
+    blocks: u32,
     pages: Vec<u32>,
+    /// Which blocks are holes, in ascending order. The last block never is.
+    holes: Vec<u32>,
 }
 
 impl Class {
-    fn per_page(&self) -> usize {
-        LINES_PER_PAGE / self.lines
+    const fn new(lines: u32) -> Self {
+        Self { lines, blocks: 0, pages: Vec::new(), holes: Vec::new() }
     }
 
-    fn address(&self, block: usize) -> Address {
+    /// How many holes there may be. What is freed is mostly used again soon, and nothing has to move.
+    fn holes_allowed(&self) -> usize {
+        self.blocks as usize / 64
+    }
+
+    /// Memory outside of the struct.
+    fn bytes(&self) -> usize {
+        (self.pages.capacity() + self.holes.capacity()) * size_of::<u32>()
+    }
+
+    fn per_page(&self) -> usize {
+        LINES_PER_PAGE / self.lines as usize
+    }
+
+    fn address(&self, block: u32) -> Address {
+        let block = block as usize;
         let page = self.pages[block / self.per_page()] as usize;
-        Address::new(page, block % self.per_page() * self.lines)
+        Address::new(page, block % self.per_page() * self.lines as usize)
     }
 }
 
 impl Heap {
     pub(super) const fn new() -> Self {
-        Self { pages: Vec::new(), classes: Vec::new(), vacant: Vec::new() }
+        Self { pages: Vec::new(), classes: Vec::new() }
     }
 
     /// The largest block there can be.
@@ -87,56 +126,79 @@ impl Heap {
     /// A block of at least so many bytes, with content as an earlier owner left it but for the owner's number.
     pub(super) fn allocate(&mut self, bytes: usize, owner: u32) -> Address {
         assert!((1..=Self::MAX_BYTES).contains(&bytes), "a block of {bytes} bytes");
-        let lines = bytes.div_ceil(LINE);
-        let class = self.class(lines);
+        let class = self.class(narrow(bytes.div_ceil(LINE)));
+        let address = match self.classes[class].holes.pop() {
+            Some(hole) => self.classes[class].address(hole),
+            None => self.append(class),
+        };
+        self.block_mut(address)[..4].copy_from_slice(&owner.to_le_bytes());
+        address
+    }
+
+    /// A block after all others.
+    fn append(&mut self, class: usize) -> Address {
         let (block, per_page) = (self.classes[class].blocks, self.classes[class].per_page());
-        if block / per_page == self.classes[class].pages.len() {
+        if block as usize / per_page == self.classes[class].pages.len() {
             self.add_page(class);
         }
         let class = &mut self.classes[class];
         class.blocks += 1;
         let address = class.address(block);
-        let end = (address.line() + lines) * LINE;
+        let end = (address.line() + class.lines as usize) * LINE;
         let page = &mut self.pages[address.page()];
         let memory = page.memory.as_mut().expect("a page of a class has memory");
         if memory.len() < end {
             // Only the last page of a size may be smaller than a page: small indexes stay small, large ones lose little.
             memory.resize((memory.len() + memory.len() / 4).max(end).min(HUGE));
         }
-        memory[end - lines * LINE..][..4].copy_from_slice(&owner.to_le_bytes());
         address
     }
 
-    /// Gives a block back. The block that moved into its place, if any, is at its new address from now on.
+    /// Gives a block back. The block that moved, if any, is at its new address from now on.
     pub(super) fn free(&mut self, address: Address) -> Option<Moved> {
-        let lines = self.pages[address.page()].lines_per_block;
-        let class = self.class(lines);
-        let class = &mut self.classes[class];
-        let per_page = class.per_page();
-        debug_assert!(
-            self.pages[address.page()].ordinal * per_page + address.line() / lines < class.blocks,
-            "freed once"
-        );
-        class.blocks -= 1;
-        let last = class.address(class.blocks);
-        let moved = (last != address).then(|| {
-            let mut owner = [0; 4];
-            owner.copy_from_slice(&self.block(last)[..4]);
-            let (from, to) = self.pair(last, address);
-            to.copy_from_slice(&from[..lines * LINE]);
+        let page = &self.pages[address.page()];
+        let (number, ordinal) = (page.class as usize, page.ordinal as usize);
+        let class = &mut self.classes[number];
+        let block = narrow(ordinal * class.per_page() + address.line() / class.lines as usize);
+        let last = class.blocks - 1;
+        debug_assert!(block <= last && !class.holes.contains(&block), "freed once");
+        if block < last && class.holes.len() < class.holes_allowed() {
+            let place = class.holes.partition_point(|hole| *hole < block);
+            class.holes.insert(place, block);
+            return None;
+        }
+        let from = class.address(last);
+        let moved = (block < last).then(|| {
+            let owner = *self.block(from).first_chunk().expect("a block is at least a line");
+            let (from, into) = self.pair(from, address);
+            into.copy_from_slice(&from[..into.len()]);
             Moved { owner: u32::from_le_bytes(owner), to: address }
         });
-        if last.line() == 0 {
-            self.drop_last_page(lines);
-        } else {
-            let memory = self.pages[last.page()].memory.as_mut();
-            let memory = memory.expect("a page of a class has memory");
-            let used = last.line() * LINE;
-            if memory.len() > 4096 && used < memory.len() / 2 {
-                memory.resize(used + (used / 4).max(2048));
-            }
+        self.drop_last(number);
+        // Holes before it go with it.
+        while let class = &mut self.classes[number]
+            && class.holes.pop_if(|hole| *hole + 1 == class.blocks).is_some()
+        {
+            self.drop_last(number);
         }
         moved
+    }
+
+    /// Gives the last block's memory back.
+    fn drop_last(&mut self, class: usize) {
+        let held = &mut self.classes[class];
+        held.blocks -= 1;
+        let last = held.address(held.blocks);
+        if last.line() == 0 {
+            self.drop_last_page(class);
+            return;
+        }
+        let memory = self.pages[last.page()].memory.as_mut();
+        let memory = memory.expect("a page of a class has memory");
+        let used = last.line() * LINE;
+        if memory.len() > 4096 && used < memory.len() / 2 {
+            memory.resize(used + (used / 4).max(2048));
+        }
     }
 
     /// The block, and whatever follows it in its page: readers know their own length.
@@ -151,31 +213,25 @@ impl Heap {
     #[inline]
     pub(super) fn block_mut(&mut self, address: Address) -> &mut [u8] {
         let page = &mut self.pages[address.page()];
+        let bytes = page.bytes_per_block();
         let memory = page.memory.as_mut().expect("a block's page has memory");
-        &mut memory[address.line() * LINE..][..page.lines_per_block * LINE]
+        &mut memory[address.line() * LINE..][..bytes]
     }
 
-    /// Asks for the whole block.
+    /// Just the block.
     #[inline]
-    pub(super) fn prefetch(&self, address: Address) {
+    pub(super) fn whole(&self, address: Address) -> &[u8] {
         let page = &self.pages[address.page()];
-        if let Some(memory) = &page.memory {
-            prefetch_all(&memory[address.line() * LINE..][..page.lines_per_block * LINE]);
-        }
-    }
-
-    /// Asks for the block that will move when this one is given back.
-    pub(super) fn prefetch_last(&self, address: Address) {
-        let lines = self.pages[address.page()].lines_per_block;
-        if let Some(class) = self.classes.iter().find(|class| class.lines == lines) {
-            self.prefetch(class.address(class.blocks - 1));
+        match &page.memory {
+            Some(memory) => &memory[address.line() * LINE..][..page.bytes_per_block()],
+            None => &[],
         }
     }
 
     /// How many bytes the block has room for.
     #[inline]
     pub(super) fn capacity(&self, address: Address) -> usize {
-        self.pages[address.page()].lines_per_block * LINE
+        self.pages[address.page()].bytes_per_block()
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -183,16 +239,15 @@ impl Heap {
         memory.map(Region::bytes).sum::<usize>()
             + self.pages.capacity() * size_of::<Page>()
             + self.classes.capacity() * size_of::<Class>()
-            + self.classes.iter().map(|class| class.pages.capacity() * 4).sum::<usize>()
-            + self.vacant.capacity() * 4
+            + self.classes.iter().map(Class::bytes).sum::<usize>()
     }
 
-    fn class(&mut self, lines: usize) -> usize {
+    fn class(&mut self, lines: u32) -> usize {
         if let Some(class) = self.classes.iter().position(|class| class.lines == lines) {
             return class;
         }
         // A class that has no blocks is as good as none: its entry is reused, and small indexes keep a single one.
-        let new = Class { lines, blocks: 0, pages: Vec::new() };
+        let new = Class::new(lines);
         if let Some(class) = self.classes.iter().position(|class| class.blocks == 0) {
             self.classes[class] = new;
             return class;
@@ -202,38 +257,44 @@ impl Heap {
         self.classes.len() - 1
     }
 
-    fn add_page(&mut self, class: usize) {
-        let class = &mut self.classes[class];
-        let wanted = class.lines.max(if class.pages.is_empty() { 0 } else { LINES_PER_PAGE / 16 });
+    fn add_page(&mut self, number: usize) {
+        let class = &mut self.classes[number];
+        let wanted = (class.lines as usize).max(if class.pages.is_empty() {
+            0
+        } else {
+            LINES_PER_PAGE / 16
+        });
         let page = Page {
             memory: Some(Region::zeroed(wanted * LINE)),
             lines_per_block: class.lines,
-            ordinal: class.pages.len(),
+            class: narrow(number),
+            ordinal: narrow(class.pages.len()),
         };
-        let number = if let Some(number) = self.vacant.pop() {
-            self.pages[number as usize] = page;
-            number
-        } else {
+        let vacant = self.pages.iter().position(|page| page.memory.is_none());
+        let number = vacant.unwrap_or(self.pages.len());
+        if number == self.pages.len() {
             grow_gently(&mut self.pages);
             self.pages.push(page);
-            u32::try_from(self.pages.len() - 1).expect("an address has fewer bits")
-        };
+        } else {
+            self.pages[number] = page;
+        }
         grow_gently(&mut class.pages);
-        class.pages.push(number);
+        class.pages.push(narrow(number));
     }
 
-    fn drop_last_page(&mut self, lines: usize) {
-        let class = self.class(lines);
-        let number = self.classes[class].pages.pop().expect("the block was in one");
+    fn drop_last_page(&mut self, class: usize) {
+        let class = &mut self.classes[class];
+        let number = class.pages.pop().expect("the block was in one");
+        if class.blocks == 0 {
+            class.holes = Vec::new();
+        }
         self.pages[number as usize].memory = None;
-        grow_gently(&mut self.vacant);
-        self.vacant.push(number);
     }
 
     /// A block to read, with whatever follows it in its page, and another to write.
     pub(super) fn pair(&mut self, from: Address, to: Address) -> (&[u8], &mut [u8]) {
         let (source, target) = (from.line() * LINE, to.line() * LINE);
-        let target_len = self.pages[to.page()].lines_per_block * LINE;
+        let target_len = self.pages[to.page()].bytes_per_block();
         if from.page() == to.page() {
             let memory = self.pages[from.page()].memory.as_mut().expect("both blocks exist");
             if source < target {
@@ -249,6 +310,10 @@ impl Heap {
         let (from, to) = from.zip(to).expect("both blocks exist");
         (&from[source..], &mut to[target..][..target_len])
     }
+}
+
+fn narrow(number: usize) -> u32 {
+    u32::try_from(number).expect("an address has fewer bits")
 }
 
 /// Room for one more without the four that a vector starts with: 100,000 small boards would pay for them.

@@ -19,39 +19,25 @@ pub(super) fn find(column: &[u8], sought: u8) -> Option<usize> {
     Some(chunks.len() * WIDTH + found)
 }
 
-/// Which of twelve numbers of two bytes, the lower one first, are equal to the one sought: two bits for each.
+/// Which of eleven numbers of two bytes, the lower one first, are equal to the one sought: the lower of two bits for each.
 #[inline]
-pub(super) fn equal_twelve(column: &[u8], sought: u16) -> u32 {
-    // Twice sixteen bytes of 24: those in the middle are compared twice.
-    let at = |start: usize| column[start..].first_chunk().expect("24 bytes");
-    equal_pairs(at(0), sought) | equal_pairs(at(8), sought) << 8
+pub(super) fn equal_eleven(column: &[u8], sought: u16) -> u32 {
+    // Twice sixteen bytes of 22: those in the middle are compared twice.
+    let at = |start: usize| column[start..].first_chunk().expect("22 bytes");
+    (equal_pairs(at(0), sought) | equal_pairs(at(6), sought) << 6) & 0x0015_5555
 }
 
-/// Calls `confirm` with the index of each number that is equal to the one sought, until it returns something. Numbers
-/// are two bytes, the lower one first.
+/// Numbers that are added up at once, at most.
+const SUMMED: usize = 16;
+
+/// Sixteen masks that keep a number, then sixteen that do not. Comparing instead, the compiler makes a branch for each number.
+static MASKS: [[u32; SUMMED]; 2] = [[u32::MAX; SUMMED], [0; SUMMED]];
+
+/// The sum of the first `count` of up to sixteen numbers. It reads all of them: how many is anyone's guess.
 #[inline]
-pub(super) fn find_pair<R>(
-    column: &[u8],
-    sought: u16,
-    mut confirm: impl FnMut(usize) -> Option<R>,
-) -> Option<R> {
-    let (chunks, rest) = column.as_chunks::<WIDTH>();
-    for (at, chunk) in chunks.iter().enumerate() {
-        let mut mask = equal_pairs(chunk, sought);
-        while mask != 0 {
-            let lane = mask.trailing_zeros() as usize / 2;
-            let found = confirm(at * WIDTH / 2 + lane);
-            if found.is_some() {
-                return found;
-            }
-            mask &= !(3 << (2 * lane));
-        }
-    }
-    let start = chunks.len() * WIDTH / 2;
-    let pairs = rest.as_chunks::<2>().0.iter().enumerate();
-    pairs
-        .filter(|(_, pair)| u16::from_le_bytes(**pair) == sought)
-        .find_map(|(at, _)| confirm(start + at))
+pub(super) fn sum_before<const N: usize>(numbers: &[u32; N], count: usize) -> u32 {
+    let masks = &MASKS.as_flattened()[SUMMED - count..][..N];
+    numbers.iter().zip(masks).map(|(number, mask)| number & mask).fold(0, u32::wrapping_add)
 }
 
 #[cfg(test)]
@@ -69,22 +55,15 @@ mod tests {
     }
 
     #[test]
-    fn offers_every_equal_pair_in_order_until_one_is_taken() {
-        for len in 0..80_usize {
-            let numbers: Vec<u16> =
-                (0..len).map(|at| u16::try_from(at % 7 * 300).unwrap()).collect();
-            let column: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-            for sought in [0, 300, 1_800, 7] {
-                let mut offered = Vec::new();
-                let all: Option<()> = find_pair(&column, sought, |at| {
-                    offered.push(at);
-                    None
-                });
-                assert_eq!(all, None);
-                let equal = (0..len).filter(|&at| numbers[at] == sought);
-                assert_eq!(offered, equal.clone().collect::<Vec<_>>());
-                assert_eq!(find_pair(&column, sought, Some), equal.min());
-            }
+    fn says_which_of_eleven_are_equal() {
+        for at in 0..11 {
+            let mut column: Vec<u8> =
+                (0..11_u16).flat_map(|n| (n * 257 + 3).to_le_bytes()).collect();
+            let sought = u16::try_from(at).unwrap() * 257 + 3;
+            assert_eq!(equal_eleven(&column, sought), 1 << (2 * at));
+            assert_eq!(equal_eleven(&column, sought + 1), 0);
+            column[..2].copy_from_slice(&sought.to_le_bytes());
+            assert_eq!(equal_eleven(&column, sought), 1 | 1 << (2 * at));
         }
     }
 }

@@ -14,7 +14,8 @@ use std::{
     ptr::NonNull,
 };
 
-use super::{node::Node, tree::LeafRef};
+use super::node::{Children, Counts};
+use super::tree::LeafRef;
 
 /// The size of a huge page, and of the pages that everything large is cut into.
 pub(super) const HUGE: usize = 2 << 20;
@@ -34,7 +35,9 @@ unsafe impl Plain for u8 {}
 // SAFETY: as above.
 unsafe impl Plain for LeafRef {}
 // SAFETY: as above.
-unsafe impl Plain for Node {}
+unsafe impl Plain for Counts {}
+// SAFETY: as above.
+unsafe impl Plain for Children {}
 
 /// Values in memory of their own, zero at first, aligned to a cache line, and from 2 MiB on made of huge
 /// pages where the system has them.
@@ -258,7 +261,7 @@ pub(super) fn equal_pairs(lanes: &[u8; WIDTH], sought: u16) -> u32 {
 /// The sum of the first `count` of 56 bytes: without a branch, because how many is anyone's guess.
 #[inline]
 #[cfg(target_arch = "x86_64")]
-pub(super) fn sum_before(bytes: &[u8; 56], count: usize) -> u64 {
+pub(super) fn sum_of_first(bytes: &[u8; 56], count: usize) -> u64 {
     use std::arch::x86_64::{
         _mm_add_epi64, _mm_and_si128, _mm_cmpgt_epi8, _mm_cvtsi128_si64, _mm_loadl_epi64,
         _mm_loadu_si128, _mm_sad_epu8, _mm_set_epi8, _mm_set1_epi8, _mm_setzero_si128,
@@ -287,7 +290,7 @@ pub(super) fn sum_before(bytes: &[u8; 56], count: usize) -> u64 {
 
 /// The sum of the first `count` of 56 bytes.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn sum_before(bytes: &[u8; 56], count: usize) -> u64 {
+pub(super) fn sum_of_first(bytes: &[u8; 56], count: usize) -> u64 {
     bytes.iter().take(count).map(|&byte| u64::from(byte)).sum()
 }
 
@@ -356,7 +359,7 @@ mod tests {
         for bytes in [[255; 56], std::array::from_fn(|at| (at * 37 % 256).to_le_bytes()[0])] {
             for count in 0..=56 {
                 let plain: u64 = bytes[..count].iter().map(|&byte| u64::from(byte)).sum();
-                assert_eq!(sum_before(&bytes, count), plain, "{count}");
+                assert_eq!(sum_of_first(&bytes, count), plain, "{count}");
             }
         }
     }

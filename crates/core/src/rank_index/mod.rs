@@ -1,56 +1,61 @@
 //! The rank index: every player of one standing, by id and in order.
 //!
 //! # Structure
-//! A B+ tree holds the players in order, and a hash table finds a player's leaf. Both are one type, and one method changes
-//! both.
+//! A B+ tree holds the players in order, and a hash table finds a player's seat: its leaf, and where in it. Both are one type, and
+//! one method changes both.
 //! ```text
-//!   hash of the id ──► locator (5.9 B a player) ──► number of the leaf
+//!   hash of the id ──► locator (6.4 B a player) ──► seat: number of the leaf, slot
 //!                                                        │
 //!          root                                    table of leaves ──► parent ──► … ──► root
 //!        ┌──┴──┐   nodes of 56: count and first          │                climbing adds up the counts to the left
 //!      node   node key of each child                     ▼
-//!     ┌─┴─┐  ┌─┴─┐                             block of up to 1.5 KiB: order, ids, scores, times, by column
+//!     ┌─┴─┐  ┌─┴─┐                             block of up to 2 KiB: order, then a row a slot
 //!    leaf … leaf …
 //! ```
-//! - **leaf** (`leaf`, `head`, `edit`, `draft`): some sixty players by column, ids packed (`packed`: 24 hex digits are 12
-//!   bytes), numbers at the width that the leaf needs. A player keeps its slot in the columns; a byte a row says the order. The leaf
-//!   is the only place where an id and a record are stored.
+//! - **leaf** (`leaf`, `head`, `edit`, `draft`): some ninety players, each in a row of its own, ids packed (`packed`: 24 hex digits
+//!   are 12 bytes), numbers at the width that the leaf needs. A player keeps its slot; a byte a row says the order. The leaf is the
+//!   only place where an id and a record are stored.
 //! - **node** (`node`, `tree`, `grow`, `shrink`): 56 children with their counts. Children know their parents, and which child they are.
-//! - **locator** (`locator`): 18 bits of hash and 24 bits of leaf number a player. It cannot tell players apart; leaves can.
-//! - **fingers** (`fingers`): the leaves where the players of a score begin and end, for the scores that are used.
-//! - **heap** (`heap`): blocks of any multiple of 64 bytes without holes, for leaves and for the locator's shards.
+//! - **locator** (`locator`, `seat`, `moves`): 16 bits of hash and 29 bits of seat a player. It cannot tell players apart; leaves can.
+//! - **tally** (`tally`): how many players have each score, where there are far fewer scores than players. A shared rank is answered
+//!   from it alone.
+//! - **fingers** (`fingers`): the leaves where the players of a score end, for the scores that are used.
+//! - **heap** (`heap`): blocks of any multiple of 64 bytes with next to no holes, for leaves and for the locator's shards.
 //!
 //! # Cost
-//! With 25 million players everything but the upper nodes is out of the cache, so cost is counted in cache misses that wait for
-//! each other, some 100 to 200 ns each, and in lines that are fetched at the same time, some 10 ns each. Groups of players
-//! (`warm`) pay only the latter.
+//! With 25 million players everything but the upper nodes is out of the cache. A read that waits for the one before it takes some 100
+//! to 200 ns. On a machine whose own memory is in small pages, as under most hypervisors, most of that is looking up the address of
+//! the page; another line of the same page is 10 to 20. So cost is counted in pages, one after another; groups of players (`warm`)
+//! have them looked up side by side.
 //!
-//! | operation | misses | and |
+//! | operation | pages | and |
 //! |---|---|---|
-//! | [`get`](RankIndex::get) | bucket, table of leaves, leaf | a scan of two bytes of sixty ids |
-//! | [`position`](RankIndex::position) | the same, and a line of a node fetched beside the leaf | the climb |
-//! | [`shared_position`](RankIndex::shared_position) | the same, or where the score begins: by its finger node and leaf, else down from the root | |
+//! | [`get`](RankIndex::get) | bucket, table of leaves, leaf | two lines of the leaf |
+//! | [`position`](RankIndex::position) | the same | the order of the leaf, and the climb |
+//! | [`shared_position`](RankIndex::shared_position) | the same | the tally; without one where the score begins, down from the root |
 //! | [`change`](RankIndex::change), order in the leaf unchanged | none after [`look_up`](RankIndex::look_up) | some bytes of order |
-//! | `change` otherwise | node and leaf of the new place, by its finger or down from the root | now and then a split or a merge |
+//! | `change` otherwise | leaf of the new place, by its finger, or down from the root | every eighth time the old leaf shrinks: seven players change seats |
 //! | [`scan`](RankIndex::scan) | one per leaf, in sequence | unpacking ids |
 //!
 //! # What is unusual, and why
 //! - **The id is in the leaf, not in the hash table.** A scan, a window and a checkpoint read ids in order instead of
 //!   jumping to each, ties compare in place, and nothing outside the leaf has to be told when a table grows.
-//! - **The locator holds no ids** and yields candidates; one in twenty at most is false and costs a look into another leaf.
+//! - **The locator holds no ids** and yields candidates; one in twenty is false and costs a look into another leaf.
+//! - **The locator knows the slot.** So nothing is searched in a leaf, and of its thirty lines four are fetched. Its price is that the
+//!   locator has to be told when a leaf that shrinks moves rows.
 //! - **Rows stay where they are in a leaf.** A byte a player for the order spares moving half a leaf at every change.
 //! - **Blocks grow and shrink with their leaves.** A B+ tree under random updates is two thirds full; that third would be more
 //!   than all the scores. With blocks of the right size it costs some 7 percent, whatever the updates: 24 bytes a player with
-//!   24 hex digits as id when loaded, 25.6 after 10 million random updates (25 million players).
+//!   24 hex digits as id when loaded, 25.9 after 10 million random updates (25 million players).
 //! - **Leaves split where rows come in.** Among players with equal scores the latest is the last, so new rows come one after another
 //!   at few places. A leaf that notices splits after them: they then fill one leaf after the other, instead of leaving halves.
-//! - **Leaf numbers, not pointers.** They are three bytes, survive moving the block, and make everything below safe code; huge
+//! - **Leaf numbers, not pointers.** They are 22 bits, survive moving the block, and make everything below safe code; huge
 //!   pages, prefetching and work on sixteen bytes at once are the one unsafe file, `mem`.
 //! - **Separators are first keys without ids.** Nodes stay fixed in size; where keys are equal, down to the millisecond, the
 //!   descent looks into the leaves. Slower only for boards whose players all have the same score and time.
 //!
 //! # Limits
-//! 2^24 − 1 leaves, some 600 million players with short ids; 2^32 − 1 players in any case. Both are asserted.
+//! 2^22 − 1 leaves, some 400 million players with short ids, fewer with long ones; 2^32 − 1 players in any case. Both are asserted.
 
 mod bucket;
 mod bulk;
@@ -67,10 +72,13 @@ mod lanes;
 mod leaf;
 mod locator;
 mod mem;
+mod moves;
 mod node;
 mod packed;
 mod paged;
+mod seat;
 mod shrink;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -78,11 +86,14 @@ mod warm;
 
 use std::ops::ControlFlow;
 
+use bucket::Slot;
 pub use bulk::LoadError;
 use leaf::Leaf;
 use locator::Locator;
 pub use mem::give_back;
 use packed::{Buffer, Packed};
+use seat::Seat;
+use tally::Tally;
 use tree::{Limits, Place, Tree};
 pub use warm::WARM;
 
@@ -110,7 +121,7 @@ pub struct Found {
 
 /// Where a player was found.
 #[derive(Clone, Copy, Debug)]
-pub struct Spot(Place);
+pub struct Spot(Seat);
 
 /// What a change did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +140,10 @@ pub struct Change {
 pub struct RankIndex {
     tree: Tree,
     locator: Locator,
+    /// The players of each score, where there are far fewer scores than players.
+    tally: Option<Box<Tally>>,
+    /// Leaves from which on a tally is tried next.
+    tally_due: usize,
     total: i128,
 }
 
@@ -141,11 +156,17 @@ impl Default for RankIndex {
 impl RankIndex {
     /// An index without players, which holds no memory of its own.
     pub const fn new() -> Self {
-        Self::with_limits(Limits::REAL)
+        Self::with_limits(&Limits::REAL)
     }
 
-    const fn with_limits(limits: Limits) -> Self {
-        Self { tree: Tree::new(limits), locator: Locator::new(), total: 0 }
+    const fn with_limits(limits: &'static Limits) -> Self {
+        Self {
+            tree: Tree::new(limits),
+            locator: Locator::new(),
+            tally: None,
+            tally_due: limits.tally_from,
+            total: 0,
+        }
     }
 
     /// How many players there are.
@@ -165,40 +186,61 @@ impl RankIndex {
 
     /// All memory that the index holds, itself included.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + self.tree.bytes() + self.locator.bytes()
+        let tally = self.tally.as_ref().map_or(0, |tally| size_of::<Tally>() + tally.bytes());
+        size_of::<Self>() + self.tree.bytes() + self.locator.bytes() + tally
     }
 
     /// The record of a player.
     pub fn get(&self, id: &str) -> Option<Record> {
-        self.read(id, false, |_, leaf, row| leaf.record(row))
+        let mut buffer = Buffer::new();
+        let id = Packed::new(id, &mut buffer);
+        self.locator.find(id.hash(), |seat| {
+            let parts = self.tree.parts_at(seat);
+            parts.row.into_iter().chain(parts.start.first()).for_each(mem::prefetch);
+            let leaf = self.tree.leaf(seat.leaf());
+            leaf.is_in(seat.slot(), id).then(|| leaf.record_in(seat.slot()))
+        })
     }
 
     /// A player with both of its places. Where one is enough, [`position`](Self::position) or
     /// [`shared_position`](Self::shared_position) costs less.
     pub fn find(&self, id: &str) -> Option<Found> {
-        self.rank(id, |before, leaf, row| Found {
-            position: Position(before + row as u64),
-            first_of_score: self.first_of_score(leaf, row, || before),
-            record: leaf.record(row),
+        self.rank(id, |before, leaf, slot| {
+            let record = leaf.record_in(slot);
+            let row = row_in(leaf, slot);
+            Found {
+                position: Position(before + row as u64),
+                first_of_score: self.first_of_score(leaf, record.key.folded, || before),
+                record,
+            }
         })
     }
 
     /// A player and the number of players before it.
     pub fn position(&self, id: &str) -> Option<(Position, Record)> {
-        self.rank(id, |before, leaf, row| (Position(before + row as u64), leaf.record(row)))
+        self.rank(id, |before, leaf, slot| {
+            (Position(before + row_in(leaf, slot) as u64), leaf.record_in(slot))
+        })
     }
 
     /// A player and the number of players with a better score.
     pub fn shared_position(&self, id: &str) -> Option<(Position, Record)> {
-        self.read(id, true, |number, leaf, row| {
-            let position = self.first_of_score(leaf, row, || self.tree.before_leaf(number));
-            (position, leaf.record(row))
+        if let Some(tally) = &self.tally {
+            let record = self.get(id)?;
+            return Some((Position(tally.before(record.key.folded)), record));
+        }
+        self.rank(id, |before, leaf, slot| {
+            let record = leaf.record_in(slot);
+            (self.first_of_score(leaf, record.key.folded, || before), record)
         })
     }
 
     /// How many players have a smaller folded score.
     pub fn before_score(&self, folded: i64) -> Position {
-        self.tree.before_score(folded)
+        match &self.tally {
+            Some(tally) => Position(tally.before(folded)),
+            None => self.tree.before_score(folded),
+        }
     }
 
     /// How many players sort before this key and id, whether or not there is such a player.
@@ -218,12 +260,13 @@ impl RankIndex {
         mut visit: impl FnMut(&str, Record) -> ControlFlow<B>,
     ) -> Option<B> {
         let mut place = self.tree.at(from.0)?;
-        let (mut buffer, mut packed) = (Buffer::new(), Buffer::new());
+        let mut buffer = Buffer::new();
         loop {
             let leaf = self.tree.leaf(place.leaf);
-            for row in place.row..leaf.rows() {
-                let id = leaf.id(row, &mut packed);
-                if let ControlFlow::Break(value) = visit(id.unpack(&mut buffer), leaf.record(row)) {
+            for &slot in &leaf.order()[place.row..leaf.rows()] {
+                let (slot, id) = (usize::from(slot), leaf.id_in(usize::from(slot)));
+                let visited = visit(id.unpack(&mut buffer), leaf.record_in(slot));
+                if let ControlFlow::Break(value) = visited {
                     return Some(value);
                 }
             }
@@ -235,8 +278,19 @@ impl RankIndex {
     pub fn look_up(&self, id: &str) -> Option<(Record, Spot)> {
         let mut buffer = Buffer::new();
         let id = Packed::new(id, &mut buffer);
-        let place = locate(&self.tree, &self.locator, id.hash(), id, true)?;
-        Some((self.tree.leaf(place.leaf).record(place.row), Spot(place)))
+        let seat = locate(&self.tree, &self.locator, id.hash(), id)?;
+        Some((self.record_at(seat), Spot(seat)))
+    }
+
+    #[inline]
+    fn record_at(&self, seat: Seat) -> Record {
+        self.tree.leaf(seat.leaf()).record_in(seat.slot())
+    }
+
+    #[inline]
+    fn place(&self, seat: Seat) -> Place {
+        let leaf = seat.leaf();
+        Place { leaf, row: row_in(self.tree.leaf(leaf), seat.slot()) }
     }
 
     /// Adds a player or replaces its record; returns the record it had.
@@ -257,42 +311,45 @@ impl RankIndex {
         let id = Packed::new(id, &mut buffer);
         let hash = id.hash();
         let ranked = ties == Some(Ties::Earliest);
-        let Self { tree, locator, total } = self;
+        let Self { tree, locator, total, .. } = self;
         tree.prefetch_where(record.key);
         *total += i128::from(record.key.folded);
-        let place = match spot {
-            Some(Spot(place)) if tree.holds(place, id) => Some(place),
-            _ => locate(tree, locator, hash, id, true),
-        };
-        let Some(place) = place else {
+        let spot = spot.and_then(|Spot(seat)| Some((seat, tree.row_at(seat, id)?)));
+        let found = spot.or_else(|| {
+            let seat = locate(tree, locator, hash, id)?;
+            Some((seat, row_in(tree.leaf(seat.leaf()), seat.slot())))
+        });
+        let Some((seat, row)) = found else {
             assert!(locator.len() < u32::MAX as usize, "an index counts players in 32 bits");
             tree.prefetch_expected(record.key);
-            // Before the tree changes: a split of a shard asks the leaves who is in them.
-            locator.reserve(|leaves, out| hashes_in(tree, leaves, out));
+            // Before the tree changes: a split of a shard asks who sits where.
+            locator.reserve(|slots, out| hashes_at(tree, slots, out));
             let inserted = tree.insert(locator, id, record, ranked);
-            locator.insert(hash, inserted.leaf);
+            locator.insert(hash, inserted.seat);
+            self.count(None, Some(record.key.folded));
             let after = self.place_by(ties, record.key, || inserted.position);
             return Change { previous: None, before: None, after };
         };
+        let place = Place { leaf: seat.leaf(), row };
         let leaf = tree.leaf(place.leaf);
-        let previous = leaf.record(place.row);
+        let previous = leaf.record_in(seat.slot());
         let within = tree.height == 0 || leaf.spans(record.key);
         *total -= i128::from(previous.key.folded);
         let before = self.place_by(ties, previous.key, || Some(self.tree.position(place)));
         let Self { tree, locator, .. } = self;
-        let row = within.then(|| tree.update_within(locator, place, id, hash, record)).flatten();
-        let position = if let Some(row) = row {
-            before
-                .filter(|_| ranked)
-                .map(|before| Position(before.0 - place.row as u64 + row as u64))
+        let now =
+            within.then(|| tree.update_within(locator, (seat, row), id, hash, record)).flatten();
+        let position = if let Some(now) = now {
+            before.filter(|_| ranked).map(|before| Position(before.0 - row as u64 + now as u64))
         } else {
             tree.prefetch_expected(record.key);
             tree.remove(locator, place);
-            // The freed number of the old leaf may be that of the new one, which does not matter to the locator.
+            // Someone else may sit there by now, or even this player again: neither matters to the locator.
             let inserted = tree.insert(locator, id, record, ranked);
-            locator.relocate(hash, place.leaf, inserted.leaf);
+            locator.relocate(hash, seat, inserted.seat);
             inserted.position
         };
+        self.count(Some(previous.key.folded), Some(record.key.folded));
         let after = self.place_by(ties, record.key, || position);
         Change { previous: Some(previous), before, after }
     }
@@ -315,12 +372,68 @@ impl RankIndex {
         let mut buffer = Buffer::new();
         let id = Packed::new(id, &mut buffer);
         let hash = id.hash();
-        let place = locate(&self.tree, &self.locator, hash, id, true)?;
-        let record = self.tree.leaf(place.leaf).record(place.row);
+        let seat = locate(&self.tree, &self.locator, hash, id)?;
+        let record = self.record_at(seat);
         self.total -= i128::from(record.key.folded);
+        let place = self.place(seat);
         self.tree.remove(&mut self.locator, place);
-        self.locator.remove(hash, place.leaf);
+        self.locator.remove(hash, seat);
+        self.count(Some(record.key.folded), None);
         Some(record)
+    }
+
+    /// Tells the tally of a player who had one score and has another.
+    #[inline]
+    fn count(&mut self, had: Option<i64>, has: Option<i64>) {
+        if self.tree.leaves.len() >= self.tally_due {
+            self.start_tally();
+        } else if let Some(tally) = &mut self.tally
+            && had != has
+        {
+            if let Some(folded) = had {
+                tally.remove(folded);
+            }
+            if let Some(folded) = has {
+                tally.add(folded, 1);
+            }
+            if tally.scores() > 2 * most_scores(&self.tree) {
+                self.stop_tally();
+            }
+        }
+    }
+
+    /// Counts everyone, unless there are too many scores for it to be worth it.
+    #[cold]
+    fn start_tally(&mut self) {
+        self.tally_due = due_after(self.tree.leaves.len());
+        let mut tally = Box::new(Tally::new());
+        let most = most_scores(&self.tree);
+        let mut run = (0, 0);
+        let mut leaf = (self.tree.root != tree::NONE).then(|| self.tree.first());
+        while let Some(number) = leaf {
+            let view = self.tree.leaf(number);
+            for row in 0..view.rows() {
+                let folded = view.folded(row);
+                if run.0 != folded {
+                    tally.add(run.0, run.1);
+                    run = (folded, 0);
+                }
+                run.1 += 1;
+            }
+            if tally.scores() > most {
+                return;
+            }
+            leaf = self.tree.next_leaf(number);
+        }
+        tally.add(run.0, run.1);
+        (self.tally, self.tally_due) = (Some(tally), usize::MAX);
+    }
+
+    /// There are so many scores that the tree itself is faster, and smaller.
+    #[cold]
+    fn stop_tally(&mut self) {
+        self.tally = None;
+        self.tally_due = due_after(self.tree.leaves.len());
     }
 
     /// Reads a player in its leaf, before which there are so many others.
@@ -328,36 +441,27 @@ impl RankIndex {
     fn rank<R>(&self, id: &str, read: impl FnOnce(u64, Leaf<'_>, usize) -> R) -> Option<R> {
         let mut buffer = Buffer::new();
         let id = Packed::new(id, &mut buffer);
-        let (leaf, before, row) = self.locator.find(id.hash(), |leaf| {
-            self.tree.prefetch_parent(leaf);
-            self.tree.prefetch_block(leaf);
+        let (before, seat) = self.locator.find(id.hash(), |seat| {
+            self.tree.prefetch_parent(seat.leaf());
+            self.tree.parts_at(seat).prefetch();
             // The nodes above are nearer than the leaf: the climb is over by the time that the leaf is here.
-            let before = self.tree.before_leaf(leaf);
-            self.tree.leaf(leaf).row_of(id).map(|row| (leaf, before, row))
+            let before = self.tree.before_leaf(seat.leaf());
+            self.tree.leaf(seat.leaf()).is_in(seat.slot(), id).then_some((before, seat))
         })?;
-        Some(read(before, self.tree.leaf(leaf), row))
+        Some(read(before, self.tree.leaf(seat.leaf()), seat.slot()))
     }
 
+    /// Without a tally ties often begin in the same leaf; otherwise the way down from the root finds where.
     #[inline]
-    fn read<R>(
+    fn first_of_score(
         &self,
-        id: &str,
-        climb: bool,
-        read: impl FnOnce(u32, Leaf<'_>, usize) -> R,
-    ) -> Option<R> {
-        if self.is_empty() {
-            return None;
+        leaf: Leaf<'_>,
+        folded: i64,
+        before: impl FnOnce() -> u64,
+    ) -> Position {
+        if let Some(tally) = &self.tally {
+            return Position(tally.before(folded));
         }
-        let mut buffer = Buffer::new();
-        let id = Packed::new(id, &mut buffer);
-        let place = locate(&self.tree, &self.locator, id.hash(), id, climb)?;
-        Some(read(place.leaf, self.tree.leaf(place.leaf), place.row))
-    }
-
-    /// Ties often begin in the same leaf; otherwise the way down from the root finds where.
-    #[inline]
-    fn first_of_score(&self, leaf: Leaf<'_>, row: usize, before: impl FnOnce() -> u64) -> Position {
-        let folded = leaf.folded(row);
         match leaf.before_score(folded) {
             0 => self.tree.before_score(folded),
             first => Position(before() + first as u64),
@@ -378,26 +482,49 @@ impl RankIndex {
     }
 }
 
-/// The place of a player. The leaf's lines are fetched all at once, and with `climb` also what a climb from it will read.
+/// With more scores than leaves, the players of a score are mostly in one leaf, and it can tell. With very many, new ones would take
+/// long.
+fn most_scores(tree: &Tree) -> usize {
+    tree.leaves.len().min(MOST_SCORES)
+}
+
+/// Scores of a tally, at most.
+const MOST_SCORES: usize = 1 << 17;
+
+/// When to try next: at twice as many leaves, up to a size at which everyone can be counted within some ten milliseconds.
+fn due_after(leaves: usize) -> usize {
+    let next = (leaves + 1).next_power_of_two();
+    if next > 1 << 14 { usize::MAX } else { next }
+}
+
+/// The seat of a player. What the player has in the leaf is fetched all at once, and with it what a climb will read.
 #[inline]
-fn locate(tree: &Tree, locator: &Locator, hash: u64, id: Packed<'_>, climb: bool) -> Option<Place> {
-    locator.find(hash, |leaf| {
-        if climb {
-            tree.prefetch_parent(leaf);
-        }
-        tree.prefetch_block(leaf);
-        tree.leaf(leaf).row_of(id).map(|row| Place { leaf, row })
+fn locate(tree: &Tree, locator: &Locator, hash: u64, id: Packed<'_>) -> Option<Seat> {
+    locator.find(hash, |seat| {
+        tree.prefetch_parent(seat.leaf());
+        tree.parts_at(seat).prefetch();
+        tree.leaf(seat.leaf()).is_in(seat.slot(), id).then_some(seat)
     })
 }
 
-/// The hashes of all players in some leaves, each with its leaf.
-fn hashes_in(tree: &Tree, leaves: &[u32], out: &mut Vec<(u64, u32)>) {
-    let mut buffer = Buffer::new();
-    for (at, &leaf) in leaves.iter().enumerate() {
-        if let Some(&ahead) = leaves.get(at + 8) {
-            tree.prefetch_block(ahead);
+/// The row of a player who is here.
+#[inline]
+fn row_in(leaf: Leaf<'_>, slot: usize) -> usize {
+    leaf.row_in(slot).expect("the locator knows who sits where")
+}
+
+/// The hashes of the players in some seats, in their order.
+fn hashes_at(tree: &Tree, slots: &[Slot], out: &mut Vec<u64>) {
+    /// Seats ahead of the one that is read at which its table entry, and at half of which its row, is asked for.
+    const AHEAD: usize = 16;
+    for (at, slot) in slots.iter().enumerate() {
+        if let Some(ahead) = slots.get(at + AHEAD) {
+            mem::prefetch(&tree.leaves[ahead.seat.leaf() as usize]);
         }
-        let view = tree.leaf(leaf);
-        out.extend((0..view.rows()).map(|row| (view.id(row, &mut buffer).hash(), leaf)));
+        if let Some(ahead) = slots.get(at + AHEAD / 2) {
+            let parts = tree.parts_at(ahead.seat);
+            parts.row.into_iter().chain(parts.start.first()).for_each(mem::prefetch);
+        }
+        out.push(tree.id_at(slot.seat).hash());
     }
 }

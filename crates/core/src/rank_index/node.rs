@@ -1,7 +1,9 @@
 //! Inner nodes: up to 56 children, each with how many players it holds and the key of its first.
 
+use super::lanes::sum_before;
 use super::leaf::partition;
-use super::mem::{prefetch, sum_before};
+use super::mem::{prefetch, sum_of_first};
+use super::paged::Paged;
 use crate::SortKey;
 
 /// Children of a node: as many one-byte counts as fit a cache line beside the header.
@@ -28,13 +30,17 @@ pub(super) fn score_number(folded: i64) -> u128 {
 pub(super) struct Link(u32);
 
 impl Link {
+    /// A number of so many bits says it.
+    pub(super) const BITS: u32 = 27;
     /// No parent, or the end of a list of free numbers.
-    pub(super) const NONE: Self = Self(u32::MAX);
+    pub(super) const NONE: Self = Self((1 << Self::BITS) - 1);
     const INDEX_BITS: u32 = FANOUT.next_power_of_two().trailing_zeros();
+    /// Nodes there can be.
+    pub(super) const MAX_NODES: usize = (1 << (Self::BITS - Self::INDEX_BITS)) - 1;
 
     #[inline]
     pub(super) fn new(node: u32, index: usize) -> Self {
-        debug_assert!(index < FANOUT && node < u32::MAX >> Self::INDEX_BITS);
+        debug_assert!(index < FANOUT && (node as usize) < Self::MAX_NODES);
         #[expect(clippy::cast_possible_truncation, reason = "below 64")]
         Self(node << Self::INDEX_BITS | index as u32)
     }
@@ -44,28 +50,121 @@ impl Link {
         let index = self.0 & ((1 << Self::INDEX_BITS) - 1);
         (self != Self::NONE).then_some((self.0 >> Self::INDEX_BITS, index as usize))
     }
+
+    /// As a number.
+    #[inline]
+    pub(super) fn code(self) -> u32 {
+        self.0
+    }
+
+    /// The link that such a number stands for.
+    #[inline]
+    pub(super) fn from_code(code: u32) -> Self {
+        Self(code)
+    }
 }
 
-/// A node. A climb from a leaf reads the first line of the node above and no more: what it needs is there.
+/// The part of a node that a climb from a leaf reads: a line. These are apart from the children, so that all of them together are
+/// small enough for the nearer caches, and so are the addresses of their pages.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct Node {
+pub(super) struct Counts {
     pub(super) parent: Link,
     len: u16,
     /// 1 where the children are leaves.
     pub(super) level: u16,
     /// The players of each child where the children are leaves.
     few: [u8; FANOUT],
-    pub(super) children: [u32; FANOUT],
-    /// The players of each child where the children are nodes.
+}
+
+/// The rest of a node.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct Children {
+    numbers: [u32; FANOUT],
+    /// The players of each child where the children are nodes, and of every eight children.
     many: [u32; FANOUT],
+    sums: [u32; GROUP],
     /// Every eighth key again, side by side: a search reads these, then one group of keys.
     pilots: [u128; GROUP],
     /// The key of each child's first player: exact, but for the id that may decide among equal keys.
     keys: [u128; FANOUT],
 }
 
-const _: () = assert!(size_of::<Node>() == 24 * super::mem::LINE && FANOUT <= GROUP * GROUP);
+const _: () = assert!(size_of::<Counts>() == super::mem::LINE && FANOUT <= GROUP * GROUP);
+
+/// A node that is in no tree yet, or taken out of one.
+#[derive(Clone, Copy)]
+pub(super) struct Node {
+    pub(super) counts: Counts,
+    pub(super) children: Children,
+}
+
+/// A node to read.
+#[derive(Clone, Copy)]
+pub(super) struct NodeRef<'a> {
+    pub(super) counts: &'a Counts,
+    pub(super) children: &'a Children,
+}
+
+/// A node to change.
+pub(super) struct NodeMut<'a> {
+    pub(super) counts: &'a mut Counts,
+    pub(super) children: &'a mut Children,
+}
+
+/// Nodes by number.
+pub(super) struct Nodes {
+    counts: Paged<Counts, 15>,
+    children: Paged<Children, 11>,
+}
+
+impl Nodes {
+    pub(super) const fn new() -> Self {
+        Self { counts: Paged::new(), children: Paged::new() }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, number: u32) -> NodeRef<'_> {
+        NodeRef { counts: &self.counts[number as usize], children: &self.children[number as usize] }
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, number: u32) -> NodeMut<'_> {
+        let (counts, children) = (&mut self.counts, &mut self.children);
+        NodeMut { counts: &mut counts[number as usize], children: &mut children[number as usize] }
+    }
+
+    /// Just what a climb reads.
+    #[inline]
+    pub(super) fn counts(&self, number: u32) -> &Counts {
+        &self.counts[number as usize]
+    }
+
+    #[inline]
+    pub(super) fn counts_mut(&mut self, number: u32) -> &mut Counts {
+        &mut self.counts[number as usize]
+    }
+
+    /// Appends a node and returns its number.
+    pub(super) fn push(&mut self, node: &Node) -> u32 {
+        let number = self.counts.push(node.counts);
+        self.children.push(node.children);
+        assert!(number < Link::MAX_NODES, "an index holds up to 2 million nodes");
+        #[expect(clippy::cast_possible_truncation, reason = "below 2^21")]
+        let number = number as u32;
+        number
+    }
+
+    pub(super) fn set(&mut self, number: u32, node: &Node) {
+        self.counts[number as usize] = node.counts;
+        self.children[number as usize] = node.children;
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.counts.bytes() + self.children.bytes()
+    }
+}
 
 /// One child with what its parent knows of it.
 #[derive(Clone, Copy, Debug)]
@@ -77,85 +176,79 @@ pub(super) struct Child {
 
 impl Node {
     pub(super) fn new(level: u16, parent: Link) -> Self {
+        let few = [0; FANOUT];
+        let many = [0; FANOUT];
         Self {
-            parent,
-            len: 0,
-            level,
-            few: [0; FANOUT],
-            children: [0; FANOUT],
-            many: [0; FANOUT],
-            pilots: [0; GROUP],
-            keys: [0; FANOUT],
+            counts: Counts { parent, len: 0, level, few },
+            children: Children {
+                numbers: [0; FANOUT],
+                many,
+                sums: [0; GROUP],
+                pilots: [0; GROUP],
+                keys: [0; FANOUT],
+            },
         }
     }
 
-    #[inline]
-    pub(super) fn len(&self) -> usize {
-        usize::from(self.len)
+    pub(super) fn get(&self) -> NodeRef<'_> {
+        NodeRef { counts: &self.counts, children: &self.children }
+    }
+
+    pub(super) fn get_mut(&mut self) -> NodeMut<'_> {
+        NodeMut { counts: &mut self.counts, children: &mut self.children }
+    }
+}
+
+impl NodeRef<'_> {
+    pub(super) fn copied(self) -> Node {
+        Node { counts: *self.counts, children: *self.children }
     }
 
     #[inline]
-    pub(super) fn key(&self, index: usize) -> u128 {
-        self.keys[index]
+    pub(super) fn len(self) -> usize {
+        usize::from(self.counts.len)
     }
 
     #[inline]
-    pub(super) fn set_key(&mut self, index: usize, key: u128) {
-        self.keys[index] = key;
-        if index.is_multiple_of(GROUP) {
-            self.pilots[index / GROUP] = key;
-        }
+    pub(super) fn level(self) -> u16 {
+        self.counts.level
+    }
+
+    #[inline]
+    pub(super) fn child(self, index: usize) -> u32 {
+        self.children.numbers[index]
+    }
+
+    #[inline]
+    pub(super) fn key(self, index: usize) -> u128 {
+        self.children.keys[index]
     }
 
     /// How many players a child holds.
     #[inline]
-    pub(super) fn count_of(&self, index: usize) -> u32 {
-        if self.level == 1 { u32::from(self.few[index]) } else { self.many[index] }
-    }
-
-    pub(super) fn set_count(&mut self, index: usize, count: u32) {
-        if self.level == 1 {
-            self.few[index] = u8::try_from(count).expect("a leaf has fewer rows");
+    pub(super) fn count_of(self, index: usize) -> u32 {
+        if self.counts.level == 1 {
+            u32::from(self.counts.few[index])
         } else {
-            self.many[index] = count;
-        }
-    }
-
-    /// One player more.
-    #[inline]
-    pub(super) fn count_up(&mut self, index: usize) {
-        // A leaf with one row too many is split at once, and counted anew: it never has 256.
-        if self.level == 1 {
-            self.few[index] += 1;
-        } else {
-            self.many[index] += 1;
-        }
-    }
-
-    /// One player less.
-    #[inline]
-    pub(super) fn count_down(&mut self, index: usize) {
-        if self.level == 1 {
-            self.few[index] -= 1;
-        } else {
-            self.many[index] -= 1;
+            self.children.many[index]
         }
     }
 
     /// How many players come before a child.
     #[inline]
-    pub(super) fn before(&self, index: usize) -> u64 {
-        if self.level == 1 {
-            sum_before(&self.few, index)
+    pub(super) fn before(self, index: usize) -> u64 {
+        if self.counts.level == 1 {
+            sum_of_first(&self.counts.few, index)
         } else {
-            // All of them, without a branch; together they are no more than 32 bits.
-            let counted = |(at, &count)| if at < index { count } else { 0 };
-            u64::from(self.many.iter().enumerate().map(counted).fold(0, u32::wrapping_add))
+            // Together they are no more than 32 bits.
+            let (groups, _) = self.children.many.as_chunks::<GROUP>();
+            let in_group = sum_before(&groups[index / GROUP], index % GROUP);
+            u64::from(sum_before(&self.children.sums, index / GROUP) + in_group)
         }
     }
 
     /// The child in which a position is, counted from this node's first player, and how many come before that child.
-    pub(super) fn at(&self, position: u64) -> Option<(usize, u64)> {
+    pub(super) fn at(self, position: u64) -> Option<(usize, u64)> {
         let mut before = 0;
         for index in 0..self.len() {
             let after = before + u64::from(self.count_of(index));
@@ -168,123 +261,178 @@ impl Node {
     }
 
     /// The players of the smaller of the two children beside one; many if there is none.
-    pub(super) fn smaller_neighbour(&self, index: usize) -> u32 {
+    pub(super) fn smaller_neighbour(self, index: usize) -> u32 {
         let before = index.checked_sub(1).map_or(u32::MAX, |before| self.count_of(before));
         let after = if index + 1 < self.len() { self.count_of(index + 1) } else { u32::MAX };
         before.min(after)
     }
 
-    pub(super) fn count(&self) -> u32 {
+    pub(super) fn count(self) -> u32 {
         (0..self.len()).map(|index| self.count_of(index)).sum()
     }
 
     /// The children after the first whose key is below, or not above, the given one.
     #[inline]
-    pub(super) fn children_below(&self, key: u128) -> usize {
+    pub(super) fn children_below(self, key: u128) -> usize {
         self.children_where(|held| held < key)
     }
 
     #[inline]
-    pub(super) fn children_up_to(&self, key: u128) -> usize {
+    pub(super) fn children_up_to(self, key: u128) -> usize {
         self.children_where(|held| held <= key)
     }
 
     /// One more than the children after the first for which this holds; it holds up to some child.
     #[inline]
-    fn children_where(&self, before: impl Fn(u128) -> bool) -> usize {
+    fn children_where(self, before: impl Fn(u128) -> bool) -> usize {
         let first = self.group_where(&before);
         let in_group = self.len().min(first + GROUP) - first;
         first
             + 1
-            + partition(in_group.saturating_sub(1), |index| before(self.keys[first + 1 + index]))
+            + partition(in_group.saturating_sub(1), |index| before(self.key(first + 1 + index)))
     }
 
     /// The first child of the group at which this holds last.
     #[inline]
-    fn group_where(&self, before: impl Fn(u128) -> bool) -> usize {
+    fn group_where(self, before: impl Fn(u128) -> bool) -> usize {
         let groups = self.len().div_ceil(GROUP).max(1);
-        GROUP * partition(groups - 1, |group| before(self.pilots[group + 1]))
+        GROUP * partition(groups - 1, |group| before(self.children.pilots[group + 1]))
     }
 
     /// Asks for the keys among which [`children_below`](Self::children_below) will search.
     #[inline]
-    pub(super) fn prefetch_group(&self, key: u128) {
+    pub(super) fn prefetch_group(self, key: u128) {
         let first = self.group_where(|held| held < key);
-        prefetch(&self.keys[first]);
-        prefetch(&self.keys[first + GROUP / 2]);
-        prefetch(&self.children[first]);
-    }
-
-    pub(super) fn insert(&mut self, index: usize, child: Child) {
-        let len = self.len();
-        self.children.copy_within(index..len, index + 1);
-        self.few.copy_within(index..len, index + 1);
-        self.many.copy_within(index..len, index + 1);
-        self.keys.copy_within(index..len, index + 1);
-        self.len += 1;
-        self.children[index] = child.number;
-        self.set_count(index, child.count);
-        self.keys[index] = child.key;
-        self.set_pilots();
-    }
-
-    pub(super) fn remove(&mut self, index: usize) {
-        let len = self.len();
-        self.children.copy_within(index + 1..len, index);
-        self.few.copy_within(index + 1..len, index);
-        self.many.copy_within(index + 1..len, index);
-        self.keys.copy_within(index + 1..len, index);
-        self.len -= 1;
-        self.set_pilots();
-    }
-
-    /// Moves the children from an index on to the end of another node.
-    pub(super) fn move_to(&mut self, from: usize, other: &mut Self) {
-        let (len, at) = (self.len(), other.len());
-        let moved = len - from;
-        other.children[at..at + moved].copy_from_slice(&self.children[from..len]);
-        other.few[at..at + moved].copy_from_slice(&self.few[from..len]);
-        other.many[at..at + moved].copy_from_slice(&self.many[from..len]);
-        other.keys[at..at + moved].copy_from_slice(&self.keys[from..len]);
-        let short = |number: usize| u16::try_from(number).expect("at most 56");
-        other.len = short(at + moved);
-        self.len = short(from);
-        other.set_pilots();
-    }
-
-    fn set_pilots(&mut self) {
-        for (pilot, key) in self.pilots.iter_mut().zip(self.keys.iter().step_by(GROUP)) {
-            *pilot = *key;
-        }
-    }
-
-    /// Asks for the beginning of a node above nodes, and for a child's count.
-    #[inline]
-    pub(super) fn prefetch_count(&self, index: usize) {
-        prefetch(&self.parent);
-        prefetch(&self.many[index]);
+        prefetch(&self.children.keys[first]);
+        prefetch(&self.children.keys[first + GROUP / 2]);
+        prefetch(&self.children.numbers[first]);
     }
 
     /// Asks for a child's count and key, and for the key of the next one.
     #[inline]
-    pub(super) fn prefetch_child(&self, index: usize) {
-        prefetch(&self.parent);
-        prefetch(&self.keys[index]);
-        prefetch(&self.keys[(index + 1).min(FANOUT - 1)]);
+    pub(super) fn prefetch_child(self, index: usize) {
+        prefetch(self.counts);
+        prefetch(&self.children.keys[index]);
+        prefetch(&self.children.keys[(index + 1).min(FANOUT - 1)]);
     }
 
     /// Asks for what a search for a key reads first.
     #[inline]
-    pub(super) fn prefetch_pilots(&self) {
-        prefetch(&self.parent);
-        prefetch(&self.pilots[0]);
-        prefetch(&self.pilots[GROUP / 2]);
+    pub(super) fn prefetch_pilots(self) {
+        prefetch(self.counts);
+        prefetch(&self.children.pilots[0]);
+        prefetch(&self.children.pilots[GROUP / 2]);
     }
 
     #[cfg(test)]
-    pub(super) fn check(&self) {
-        for (index, key) in self.keys[..self.len()].iter().enumerate().step_by(GROUP) {
-            assert_eq!(self.pilots[index / GROUP], *key, "pilots are every eighth key");
+    pub(super) fn check(self) {
+        let before =
+            |index: usize| -> u64 { (0..index).map(|i| u64::from(self.count_of(i))).sum() };
+        assert!((0..self.len()).all(|index| self.before(index) == before(index)), "sums are right");
+        for (index, key) in self.children.keys[..self.len()].iter().enumerate().step_by(GROUP) {
+            assert_eq!(self.children.pilots[index / GROUP], *key, "pilots are every eighth key");
+        }
+    }
+}
+
+impl NodeMut<'_> {
+    pub(super) fn get(&self) -> NodeRef<'_> {
+        NodeRef { counts: self.counts, children: self.children }
+    }
+
+    #[inline]
+    pub(super) fn set_key(&mut self, index: usize, key: u128) {
+        self.children.keys[index] = key;
+        if index.is_multiple_of(GROUP) {
+            self.children.pilots[index / GROUP] = key;
+        }
+    }
+
+    pub(super) fn set_count(&mut self, index: usize, count: u32) {
+        if self.counts.level == 1 {
+            self.counts.few[index] = u8::try_from(count).expect("a leaf has fewer rows");
+        } else {
+            self.children.many[index] = count;
+            self.set_sums();
+        }
+    }
+
+    fn set_sums(&mut self) {
+        let len = self.get().len();
+        self.children.many[len..].fill(0);
+        let (groups, _) = self.children.many.as_chunks::<GROUP>();
+        for (sum, group) in self.children.sums.iter_mut().zip(groups) {
+            *sum = group.iter().sum();
+        }
+    }
+
+    /// One player more.
+    #[inline]
+    pub(super) fn count_up(&mut self, index: usize) {
+        // A leaf with one row too many is split at once, and counted anew: it never has 256.
+        if self.counts.level == 1 {
+            self.counts.few[index] += 1;
+        } else {
+            self.children.many[index] += 1;
+            self.children.sums[index / GROUP] += 1;
+        }
+    }
+
+    /// One player less.
+    #[inline]
+    pub(super) fn count_down(&mut self, index: usize) {
+        if self.counts.level == 1 {
+            self.counts.few[index] -= 1;
+        } else {
+            self.children.many[index] -= 1;
+            self.children.sums[index / GROUP] -= 1;
+        }
+    }
+
+    pub(super) fn insert(&mut self, index: usize, child: Child) {
+        let len = self.get().len();
+        self.children.numbers.copy_within(index..len, index + 1);
+        self.counts.few.copy_within(index..len, index + 1);
+        self.children.many.copy_within(index..len, index + 1);
+        self.children.keys.copy_within(index..len, index + 1);
+        self.counts.len += 1;
+        self.children.numbers[index] = child.number;
+        self.set_count(index, child.count);
+        self.children.keys[index] = child.key;
+        self.set_pilots();
+    }
+
+    pub(super) fn remove(&mut self, index: usize) {
+        let len = self.get().len();
+        self.children.numbers.copy_within(index + 1..len, index);
+        self.counts.few.copy_within(index + 1..len, index);
+        self.children.many.copy_within(index + 1..len, index);
+        self.children.keys.copy_within(index + 1..len, index);
+        self.counts.len -= 1;
+        self.set_sums();
+        self.set_pilots();
+    }
+
+    /// Moves the children from an index on to the end of another node.
+    pub(super) fn move_to(&mut self, from: usize, other: &mut Node) {
+        let (len, at) = (self.get().len(), other.get().len());
+        let moved = at..at + len - from;
+        other.children.numbers[moved.clone()].copy_from_slice(&self.children.numbers[from..len]);
+        other.counts.few[moved.clone()].copy_from_slice(&self.counts.few[from..len]);
+        other.children.many[moved.clone()].copy_from_slice(&self.children.many[from..len]);
+        other.children.keys[moved.clone()].copy_from_slice(&self.children.keys[from..len]);
+        let short = |number: usize| u16::try_from(number).expect("at most 56");
+        other.counts.len = short(moved.end);
+        self.counts.len = short(from);
+        self.set_sums();
+        other.get_mut().set_sums();
+        other.get_mut().set_pilots();
+    }
+
+    fn set_pilots(&mut self) {
+        let keys = self.children.keys.iter().step_by(GROUP);
+        for (pilot, key) in self.children.pilots.iter_mut().zip(keys) {
+            *pilot = *key;
         }
     }
 }

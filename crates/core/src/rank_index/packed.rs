@@ -62,18 +62,6 @@ impl Buffer {
     pub(super) const fn new() -> Self {
         Self([0; PLAYER_ID_BYTES])
     }
-
-    /// One slice of two.
-    #[inline]
-    pub(super) fn join(&mut self, body: &[u8], tail: [u8; 2]) -> &[u8] {
-        // Copies of a known length are two instructions, others a call.
-        match (body.len(), body.first_chunk::<10>()) {
-            (10, Some(body)) => self.0[..10].copy_from_slice(body),
-            _ => self.0[..body.len()].copy_from_slice(body),
-        }
-        self.0[body.len()..body.len() + 2].copy_from_slice(&tail);
-        &self.0[..body.len() + 2]
-    }
 }
 
 impl<'a> Packed<'a> {

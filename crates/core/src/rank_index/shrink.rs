@@ -2,27 +2,30 @@
 
 use super::draft::Draft;
 use super::edit;
-use super::grow::{SLACK, relocate};
-use super::head::{Head, Run};
+use super::grow::SLACK;
+use super::head::Run;
 use super::locator::Locator;
+use super::moves::Moves;
 use super::node::{Link, number_of};
-use super::tree::{LeafRef, NONE, Place, Tree};
+use super::seat::Seat;
+use super::tree::{NONE, Place, Tree};
 
 impl Tree {
     /// Removes the player at a place.
     pub(super) fn remove(&mut self, locator: &mut Locator, Place { leaf, row }: Place) {
-        let LeafRef { at, parent } = self.leaves[leaf as usize];
+        let found = self.leaves[leaf as usize];
+        let (at, parent) = (found.at(), found.parent());
         let block = self.blocks.block_mut(at);
         let head = edit::remove(block, row);
         let mut neighbour = u32::MAX;
         let mut link = parent;
         while let Some((above, index)) = link.get() {
-            let node = &mut self.nodes[above as usize];
+            let mut node = self.nodes.get_mut(above);
             node.count_down(index);
-            if link == parent && node.level == 1 {
-                neighbour = node.smaller_neighbour(index);
+            if link == parent && node.counts.level == 1 {
+                neighbour = node.get().smaller_neighbour(index);
             }
-            link = node.parent;
+            link = node.counts.parent;
         }
         if head.rows == 0 {
             self.free_block(at);
@@ -38,26 +41,24 @@ impl Tree {
         let few = together <= self.limits.leaf_rows * 3 / 4
             && together * size <= self.limits.leaf_bytes * 3 / 4 * head.rows;
         if !(few && self.merge(locator, parent)) && size + SLACK < self.blocks.capacity(at) {
-            self.shrink(leaf);
+            self.shrink(locator, leaf);
         }
     }
 
     /// Gives a leaf a smaller block, without room for more than the end of a line leaves: nearly all leaves that lose rows get few
     /// new ones. One in which rows follow one another has to do so anew before it gets much room again.
-    fn shrink(&mut self, leaf: u32) {
+    fn shrink(&mut self, locator: &mut Locator, leaf: u32) {
         let head = self.leaf(leaf).head;
-        let smaller = Head { run: Run::default(), ..self.with_room(head.exact(), 0) };
-        if head.form.is_some() {
-            let at = self.leaves[leaf as usize].at;
-            self.blocks.prefetch_last(at);
-            edit::vacate(self.blocks.block_mut(at), smaller.cap);
-            self.resize(leaf, &smaller);
-        } else {
-            let mut draft = Draft::default();
-            draft.append(self.leaf(leaf));
-            let head = draft.head(0, draft.len());
-            assert!(self.rewrite_as(leaf, &draft, 0, head, 0), "the rows fitted before");
-        }
+        let (mut smaller, bytes) = self.with_room(head.exact(), 0);
+        smaller.run = Run::default();
+        let at = self.leaves[leaf as usize].at();
+        let mut moves = Moves::default();
+        edit::vacate(self.blocks.block_mut(at), smaller.cap, |id, from, to| {
+            moves.push(id, Seat::new(leaf, from), Seat::new(leaf, to));
+        });
+        moves.fetch(locator);
+        self.resize(leaf, &smaller, bytes);
+        moves.tell(locator);
     }
 
     /// Joins a leaf that has become small with a neighbour under the same parent, if together they leave room for more.
@@ -68,7 +69,7 @@ impl Tree {
         let after = (index + 1 < node.len()).then_some((index, index + 1));
         for (left, right) in [after, before].into_iter().flatten() {
             let node = self.node(parent);
-            let (a, b) = (node.children[left], node.children[right]);
+            let (a, b) = (node.child(left), node.child(right));
             let (head_a, head_b) = (self.leaf(a).head, self.leaf(b).head);
             if head_a.exact().size() + head_b.exact().size() > self.limits.leaf_bytes * 7 / 8
                 || head_a.rows + head_b.rows > self.limits.leaf_rows * 3 / 4
@@ -76,26 +77,23 @@ impl Tree {
                 continue;
             }
             let mut draft = Draft::default();
-            draft.append(self.leaf(a));
-            draft.append(self.leaf(b));
+            draft.append(a, self.leaf(a));
+            draft.append(b, self.leaf(b));
             // The larger one stays, so that fewer players move.
-            let (stays, goes, moved) = if head_a.rows >= head_b.rows {
-                (left, right, head_a.rows..draft.len())
-            } else {
-                (right, left, 0..head_a.rows)
-            };
-            let gone = if goes == left { a } else { b };
-            let kept = if goes == left { b } else { a };
-            if !self.rewrite(kept, &draft, 0, draft.len()) {
+            let (stays, kept, goes, gone) =
+                if head_a.rows >= head_b.rows { (left, a, right, b) } else { (right, b, left, a) };
+            let mut moves = Moves::default();
+            if self.rewrite(kept, &draft, (0, draft.len()), Run::default(), &mut moves).is_err() {
                 continue;
             }
-            relocate(locator, &draft, moved, gone, kept);
+            moves.fetch(locator);
+            moves.tell(locator);
             let count = u32::try_from(draft.len()).expect("a leaf is small");
-            let node = &mut self.nodes[parent as usize];
+            let mut node = self.nodes.get_mut(parent);
             node.set_count(stays, count);
             // If the left one goes, the one that stays begins where that began.
             node.set_key(stays, number_of(draft.key(0)));
-            self.free_block(self.leaves[gone as usize].at);
+            self.free_block(self.leaves[gone as usize].at());
             self.free_leaf(gone);
             self.remove_child(Link::new(parent, goes));
             return true;
@@ -109,9 +107,10 @@ impl Tree {
             self.root = NONE;
             return;
         };
-        let node = &mut self.nodes[number as usize];
+        let mut node = self.nodes.get_mut(number);
         node.remove(index);
-        let (len, parent, first) = (node.len(), node.parent, node.key(0));
+        let node = node.get();
+        let (len, parent, first) = (node.len(), node.counts.parent, node.key(0));
         if len == 0 {
             self.free_node(number);
             self.remove_child(parent);
@@ -132,13 +131,13 @@ impl Tree {
     fn collapse_root(&mut self) {
         while self.height > 0 && self.node(self.root).len() == 1 {
             let old = self.root;
-            self.root = self.node(old).children[0];
+            self.root = self.node(old).child(0);
             self.height -= 1;
             self.free_node(old);
         }
         match self.height {
-            0 => self.leaves[self.root as usize].parent = Link::NONE,
-            _ => self.nodes[self.root as usize].parent = Link::NONE,
+            0 => self.leaves[self.root as usize].set_parent(Link::NONE),
+            _ => self.nodes.counts_mut(self.root).parent = Link::NONE,
         }
     }
 
@@ -150,16 +149,16 @@ impl Tree {
         let after = (index + 1 < up.len()).then_some((index, index + 1));
         for (left, right) in [after, before].into_iter().flatten() {
             let up = self.node(parent);
-            let (a, b) = (up.children[left], up.children[right]);
+            let (a, b) = (up.child(left), up.child(right));
             let joined = self.node(a).len();
             if joined + self.node(b).len() > self.limits.fanout * 3 / 4 {
                 continue;
             }
-            let (mut from, mut to) = (*self.node(b), *self.node(a));
-            from.move_to(0, &mut to);
-            self.nodes[a as usize] = to;
+            let mut to = self.node(a).copied();
+            self.nodes.get_mut(b).move_to(0, &mut to);
+            self.nodes.set(a, &to);
             self.relink(a, joined);
-            self.nodes[parent as usize].set_count(left, to.count());
+            self.nodes.get_mut(parent).set_count(left, to.get().count());
             self.free_node(b);
             self.remove_child(Link::new(parent, right));
             return;

@@ -8,9 +8,11 @@ use proptest::prelude::*;
 use super::*;
 
 /// Few rows and children, so that two hundred players make a tree of five levels.
-const SMALL: Limits = Limits { leaf_bytes: 1024, leaf_rows: 4, fanout: 4, fingers_from: 3 };
+const SMALL: Limits =
+    Limits { leaf_bytes: 1024, leaf_rows: 4, fanout: 4, fingers_from: 3, tally_from: 2 };
 /// Leaves that split by bytes.
-const TIGHT: Limits = Limits { leaf_bytes: 512, leaf_rows: 128, fanout: 3, fingers_from: 8 };
+const TIGHT: Limits =
+    Limits { leaf_bytes: 512, leaf_rows: 128, fanout: 3, fingers_from: 8, tally_from: 8 };
 
 /// The same thing the simple way.
 #[derive(Default)]
@@ -179,7 +181,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..150)
 }
 
-fn run(limits: Limits, steps: Vec<Step>) {
+fn run(limits: &'static Limits, steps: Vec<Step>) {
     let mut index = RankIndex::with_limits(limits);
     let mut model = Model::default();
     // Where players were found at some time: the older, the more of them have left since.
@@ -233,17 +235,17 @@ proptest! {
 
     #[test]
     fn the_index_agrees_with_a_sorted_list_after_every_step(steps in steps()) {
-        run(SMALL, steps);
+        run(&SMALL, steps);
     }
 
     #[test]
     fn leaves_that_split_by_size_agree_as_well(steps in steps()) {
-        run(TIGHT, steps);
+        run(&TIGHT, steps);
     }
 
     #[test]
     fn leaves_of_real_size_agree_as_well(steps in steps()) {
-        run(Limits::REAL, steps);
+        run(&Limits::REAL, steps);
     }
 }
 
@@ -269,7 +271,7 @@ fn hex_id(player: u64) -> String {
     format!("{:016x}{:08x}", random.next(), random.next() >> 32)
 }
 
-fn deep(limits: Limits, players: u64, steps: u64, scores: u64) {
+fn deep(limits: &'static Limits, players: u64, steps: u64, scores: u64) {
     let mut index = RankIndex::with_limits(limits);
     let mut records: BTreeMap<u64, Record> = BTreeMap::new();
     let mut random = Random(players ^ scores);
@@ -305,7 +307,7 @@ fn deep(limits: Limits, players: u64, steps: u64, scores: u64) {
 }
 
 /// Players win now and then: each win goes to the end of the players with that score, as on a board in use.
-fn wins(limits: Limits, players: u64, steps: u64, hex: bool) {
+fn wins(limits: &'static Limits, players: u64, steps: u64, hex: bool) {
     let id = |player: u64| if hex { hex_id(player) } else { format!("p{}", player * player) };
     let mut index = RankIndex::with_limits(limits);
     let mut model = Model::default();
@@ -324,15 +326,15 @@ fn wins(limits: Limits, players: u64, steps: u64, hex: bool) {
 
 #[test]
 fn wins_that_follow_one_another_keep_the_order() {
-    wins(SMALL, 300, 3_000, true);
-    wins(TIGHT, 500, 4_000, false);
-    wins(Limits { fingers_from: 4, ..Limits::REAL }, 2_000, 10_000, true);
-    wins(Limits::REAL, 1_000, 10_000, false);
+    wins(&SMALL, 300, 3_000, true);
+    wins(&TIGHT, 500, 4_000, false);
+    wins(&Limits { fingers_from: 4, ..Limits::REAL }, 2_000, 10_000, true);
+    wins(&Limits::REAL, 1_000, 10_000, false);
 }
 
 #[test]
 fn a_spot_of_an_index_that_is_gone_is_only_slow() {
-    let mut index = RankIndex::with_limits(SMALL);
+    let mut index = RankIndex::with_limits(&SMALL);
     for player in 0..200 {
         index.upsert(&hex_id(player), record(1, 1));
     }
@@ -354,7 +356,7 @@ fn a_spot_of_an_index_that_is_gone_is_only_slow() {
 fn someone_unlike_the_others(ids: &[String], at_row: usize) {
     let rows: Vec<(String, Record)> =
         ids.iter().cloned().zip((0..).map(|folded| record(folded, 1_790_000_000_000))).collect();
-    for limits in [Limits::REAL, TIGHT] {
+    for limits in [&Limits::REAL, &TIGHT] {
         for (score, at) in [(-1 << 53, 0), (-1 << 53, -62_167_219_200_000), (0, 0), (0, 1)] {
             let mut index = RankIndex::from_sorted_with(limits, rows.clone(), 0).unwrap();
             let mut model = Model::default();
@@ -388,15 +390,15 @@ fn someone_unlike_the_others_of_a_full_leaf_finds_room() {
 
 #[test]
 fn trees_of_many_levels_survive_growth_and_shrinking() {
-    deep(SMALL, 2_000, 20_000, 50);
-    deep(SMALL, 2_000, 20_000, u64::MAX >> 12);
-    deep(TIGHT, 5_000, 30_000, 3);
+    deep(&SMALL, 2_000, 20_000, 50);
+    deep(&SMALL, 2_000, 20_000, u64::MAX >> 12);
+    deep(&TIGHT, 5_000, 30_000, 3);
 }
 
 #[test]
 fn real_sizes_survive_growth_and_shrinking() {
-    deep(Limits { fingers_from: 100, ..Limits::REAL }, 150_000, 400_000, 1_000);
-    deep(Limits::REAL, 50_000, 200_000, u64::MAX >> 12);
+    deep(&Limits { fingers_from: 100, ..Limits::REAL }, 150_000, 400_000, 1_000);
+    deep(&Limits::REAL, 50_000, 200_000, u64::MAX >> 12);
 }
 
 #[test]
@@ -413,7 +415,7 @@ fn a_tie_is_ordered_by_time_then_id_bytes() {
 
 #[test]
 fn players_equal_in_score_and_time_are_found_by_id_alone() {
-    let mut index = RankIndex::with_limits(SMALL);
+    let mut index = RankIndex::with_limits(&SMALL);
     for player in 0..500 {
         index.upsert(&hex_id(player * 7 % 500), record(-1, 1));
     }

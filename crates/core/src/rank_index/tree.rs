@@ -5,26 +5,69 @@
 //! - players ascend by (key, id bytes) within a leaf and from leaf to leaf;
 //! - a node knows each child's number of players and first key exactly, and each child its parent;
 //! - no leaf is empty, but for none at all; the root node has at least two children;
-//! - the locator holds each player's leaf.
+//! - the locator holds each player's seat.
 
 use super::Position;
 use super::draft::Draft;
 use super::fingers::{Fingers, Trust};
-use super::head::{Head, MAX_ROWS};
+use super::head::{HEADER, Head, MAX_ROWS, narrow};
 use super::heap::{Address, Heap};
 use super::leaf::{Leaf, partition};
-use super::locator::MAX_LEAVES;
-use super::node::{FANOUT, Link, Node, number_of, score_number};
-use super::packed::{Buffer, Packed};
+use super::moves::Moves;
+use super::node::{FANOUT, Link, Node, NodeRef, Nodes, number_of, score_number};
+use super::packed::Packed;
 use super::paged::Paged;
+use super::seat::{MAX_LEAVES, Seat};
 use crate::SortKey;
 
-/// What the table of leaves knows of one. A free number has the next free one as its parent.
+/// What the table of leaves knows of one: where its block and its parent are, and how long its rows, so that what a player has
+/// there can be fetched at once. One word, because every look-up reads one and few of them are in a cache.
+///
+/// A free number has no block, and the next free one as its parent.
 #[derive(Clone, Copy)]
-#[repr(C)]
-pub(super) struct LeafRef {
-    pub(super) at: Address,
-    pub(super) parent: Link,
+#[repr(transparent)]
+pub(super) struct LeafRef(u64);
+
+impl LeafRef {
+    const STRIDE_AT: u32 = Address::BITS;
+    const PARENT_AT: u32 = Self::STRIDE_AT + 8;
+    const _FITS: () = assert!(Self::PARENT_AT + Link::BITS == u64::BITS);
+
+    #[inline]
+    pub(super) fn new(at: Address, stride: usize, parent: Link) -> Self {
+        let word = u64::from(parent.code()) << Self::PARENT_AT
+            | u64::from(narrow(stride)) << Self::STRIDE_AT
+            | u64::from(at.code());
+        Self(word)
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the low bits are asked for")]
+    pub(super) fn at(self) -> Address {
+        Address::from_code(self.0 as u32 & Address::NONE.code())
+    }
+
+    #[inline]
+    fn stride(self) -> usize {
+        usize::from((self.0 >> Self::STRIDE_AT).to_le_bytes()[0])
+    }
+
+    #[inline]
+    pub(super) fn parent(self) -> Link {
+        Link::from_code((self.0 >> Self::PARENT_AT) as u32)
+    }
+
+    pub(super) fn set_at(&mut self, at: Address) {
+        *self = Self::new(at, self.stride(), self.parent());
+    }
+
+    pub(super) fn set_block(&mut self, at: Address, stride: usize) {
+        *self = Self::new(at, stride, self.parent());
+    }
+
+    pub(super) fn set_parent(&mut self, parent: Link) {
+        *self = Self::new(self.at(), self.stride(), parent);
+    }
 }
 
 /// No leaf and no node.
@@ -38,11 +81,27 @@ pub(super) struct Limits {
     pub(super) fanout: usize,
     /// Leaves from which on a tree has fingers.
     pub(super) fingers_from: usize,
+    /// Leaves from which on an index has a tally, if so many scores are worth it.
+    pub(super) tally_from: usize,
 }
 
 impl Limits {
-    pub(super) const REAL: Self =
-        Self { leaf_bytes: 1536, leaf_rows: MAX_ROWS, fanout: FANOUT, fingers_from: 16_384 };
+    pub(super) const REAL: Self = Self {
+        leaf_bytes: 2048,
+        leaf_rows: MAX_ROWS,
+        fanout: FANOUT,
+        fingers_from: 16_384,
+        tally_from: 1_024,
+    };
+}
+
+/// Where the parts of a leaf are that one player needs.
+#[derive(Clone, Copy)]
+pub(super) struct Parts<'a> {
+    /// Header and order.
+    pub(super) start: &'a [u8],
+    /// The first byte of the row and the last one.
+    pub(super) row: [&'a u8; 2],
 }
 
 /// A player's place: leaf and row.
@@ -54,46 +113,42 @@ pub(super) struct Place {
 
 pub(super) struct Tree {
     pub(super) leaves: Paged<LeafRef, 18>,
-    pub(super) nodes: Paged<Node, 11>,
+    pub(super) nodes: Nodes,
     pub(super) blocks: Heap,
     free_leaf: u32,
     free_node: u32,
     /// A leaf where `height` is 0, else a node.
     pub(super) root: u32,
     pub(super) height: u16,
-    pub(super) limits: Limits,
-    /// Where the players with a score begin: the leaf in which they do, or at whose end.
-    pub(super) starts: Fingers,
+    pub(super) limits: &'static Limits,
     /// Where a player with a score was inserted last.
     pub(super) ends: Fingers,
     pub(super) trust: Trust,
 }
 
 impl Tree {
-    pub(super) const fn new(limits: Limits) -> Self {
+    pub(super) const fn new(limits: &'static Limits) -> Self {
         Self {
             leaves: Paged::new(),
-            nodes: Paged::new(),
+            nodes: Nodes::new(),
             blocks: Heap::new(),
             free_leaf: NONE,
             free_node: NONE,
             root: NONE,
             height: 0,
             limits,
-            starts: Fingers::new(),
             ends: Fingers::new(),
             trust: Trust::new(),
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let fingers = self.starts.bytes() + self.ends.bytes();
-        self.leaves.bytes() + self.nodes.bytes() + self.blocks.bytes() + fingers
+        self.leaves.bytes() + self.nodes.bytes() + self.blocks.bytes() + self.ends.bytes()
     }
 
     #[inline]
     pub(super) fn block(&self, leaf: u32) -> &[u8] {
-        self.blocks.block(self.leaves[leaf as usize].at)
+        self.blocks.block(self.leaves[leaf as usize].at())
     }
 
     #[inline]
@@ -102,14 +157,42 @@ impl Tree {
     }
 
     #[inline]
-    pub(super) fn node(&self, node: u32) -> &Node {
-        &self.nodes[node as usize]
+    pub(super) fn node(&self, node: u32) -> NodeRef<'_> {
+        self.nodes.get(node)
     }
 
-    /// Whether a player is where it was found some time ago.
-    pub(super) fn holds(&self, Place { leaf, row }: Place, id: Packed<'_>) -> bool {
-        let held = self.leaves.get(leaf as usize).filter(|held| held.at != Address::NONE);
-        held.is_some_and(|held| Leaf::new(self.blocks.block(held.at)).holds(row, id))
+    /// The row of a player, if it still is where it was found some time ago.
+    pub(super) fn row_at(&self, seat: Seat, id: Packed<'_>) -> Option<usize> {
+        let leaf = self.leaf_in_use(seat.leaf())?;
+        leaf.is_in(seat.slot(), id).then(|| leaf.row_in(seat.slot())).flatten()
+    }
+
+    /// The id of the player in a seat.
+    #[inline]
+    pub(super) fn id_at(&self, seat: Seat) -> Packed<'_> {
+        self.leaf(seat.leaf()).id_in(seat.slot())
+    }
+
+    /// A leaf, if the number is that of one.
+    fn leaf_in_use(&self, leaf: u32) -> Option<Leaf<'_>> {
+        let held = self.leaves.get(leaf as usize).filter(|held| held.at() != Address::NONE)?;
+        Some(Leaf::new(self.blocks.block(held.at())))
+    }
+
+    /// What to fetch of a leaf for the player in a seat: the lines before the rows, and the row. Where ids have more than one
+    /// form this is a guess.
+    #[inline]
+    pub(super) fn parts_at(&self, seat: Seat) -> Parts<'_> {
+        let held = self.leaves[seat.leaf() as usize];
+        let block = self.blocks.whole(held.at());
+        let stride = held.stride();
+        let cap = ((block.len() - HEADER) / (1 + stride)).min(MAX_ROWS);
+        let row = HEADER + cap + seat.slot() * stride;
+        let last = block.len() - 1;
+        Parts {
+            start: &block[..HEADER + cap],
+            row: [&block[row.min(last)], &block[(row + stride - 1).min(last)]],
+        }
     }
 
     /// The players before a place.
@@ -121,57 +204,42 @@ impl Tree {
     /// The players before a leaf's first: the climb.
     #[inline]
     pub(super) fn before_leaf(&self, leaf: u32) -> u64 {
-        let mut link = self.leaves[leaf as usize].parent;
+        let mut link = self.leaves[leaf as usize].parent();
         let mut before = 0;
         while let Some((parent, index)) = link.get() {
             let node = self.node(parent);
             before += node.before(index);
-            link = node.parent;
+            link = node.counts.parent;
         }
         before
     }
 
-    /// How many players have a smaller folded score.
+    /// How many players have a smaller folded score: down from the root, to where they end.
     pub(super) fn before_score(&self, folded: i64) -> Position {
-        let key = score_number(folded);
-        let finger = self
-            .starts
-            .get(folded)
-            .filter(|&leaf| self.bounds(leaf).is_some_and(|(from, to)| from < key && key <= to));
-        let (leaf, before) = match finger {
-            Some(leaf) => {
-                self.prefetch_block(leaf);
-                (leaf, self.before_leaf(leaf))
-            }
-            None if self.root == NONE => return Position(0),
-            None => self.first_with(folded, key),
-        };
-        Position(before + self.leaf(leaf).before_score(folded) as u64)
-    }
-
-    /// The leaf in which the players of a score begin, or at whose end, and how many players come before that leaf.
-    fn first_with(&self, folded: i64, key: u128) -> (u32, u64) {
         let (mut number, mut before) = (self.root, 0);
+        if number == NONE {
+            return Position(0);
+        }
+        let key = score_number(folded);
         for _ in 0..self.height {
             let node = self.node(number);
             let index = node.children_below(key) - 1;
             before += node.before(index);
-            number = node.children[index];
-            if node.level > 1 {
+            number = node.child(index);
+            if node.level() > 1 {
                 self.node(number).prefetch_pilots();
             }
         }
         self.prefetch_block(number);
-        self.starts.set(folded, number);
-        (number, before)
+        Position(before + self.leaf(number).before_score(folded) as u64)
     }
 
     /// The keys of the first player of a leaf that is in use, and of the first of the next leaf. Not known of the last leaf of a
     /// node.
     #[inline]
     fn bounds(&self, leaf: u32) -> Option<(u128, u128)> {
-        let held = self.leaves.get(leaf as usize).filter(|held| held.at != Address::NONE)?;
-        let (parent, index) = held.parent.get()?;
+        let held = self.leaves.get(leaf as usize).filter(|held| held.at() != Address::NONE)?;
+        let (parent, index) = held.parent().get()?;
         let node = self.node(parent);
         (index + 1 < node.len()).then(|| (node.key(index), node.key(index + 1)))
     }
@@ -179,7 +247,6 @@ impl Tree {
     /// A tree that has become large gets its fingers.
     pub(super) fn start_fingers(&mut self) {
         if self.leaves.len() >= self.limits.fingers_from {
-            self.starts.start();
             self.ends.start();
         }
     }
@@ -188,11 +255,22 @@ impl Tree {
     #[inline]
     pub(super) fn finger(&mut self, key: SortKey) -> Option<u32> {
         let leaf = self.ends.get(key.folded)?;
-        let number = number_of(key);
-        // Where the next leaf begins with the very key, ids decide: that one has to be greater.
-        let found = self.bounds(leaf).is_some_and(|(from, to)| from < number && number < to);
+        let found = self.leaf_in_use(leaf).is_some_and(|view| view.ends_before(key))
+            || self.is_between(leaf, key);
         self.trust.note(found);
         found.then_some(leaf)
+    }
+
+    /// Whether a key is in a leaf by the first keys of it and of the next one.
+    fn is_between(&mut self, leaf: u32, key: SortKey) -> bool {
+        let Some((from, to)) = self.bounds(leaf) else { return false };
+        let at = self.leaves[leaf as usize].at();
+        // The next key need not be looked up here until another score comes in between.
+        if to > score_number(self.leaf(leaf).last_folded().saturating_add(1)) {
+            Head::write_closed(self.blocks.block_mut(at), true);
+        }
+        // Where the next leaf begins with the very key, ids decide: that one has to be greater.
+        (from..to).contains(&number_of(key)) && from < number_of(key)
     }
 
     /// The leaf in which a player with this key and id is or would be, and how many players come before that leaf.
@@ -205,7 +283,7 @@ impl Tree {
             let index = self.child_for(number, key, id);
             let node = self.node(number);
             before += node.before(index);
-            number = node.children[index];
+            number = node.child(index);
         }
         Some((number, before))
     }
@@ -222,14 +300,20 @@ impl Tree {
         let equal = node.children_up_to(number) - low;
         low - 1
             + partition(equal, |index| {
-                let first = self.first_leaf(node.children[low + index], node.level - 1);
-                self.leaf(first).id(0, &mut Buffer::new()).cmp_text(id).is_le()
+                let first = self.first_leaf(node.child(low + index), node.level() - 1);
+                let leaf = self.leaf(first);
+                leaf.id_in(leaf.slot(0)).cmp_text(id).is_le()
             })
+    }
+
+    /// The first leaf of all, of which there must be one.
+    pub(super) fn first(&self) -> u32 {
+        self.first_leaf(self.root, self.height)
     }
 
     pub(super) fn first_leaf(&self, mut number: u32, level: u16) -> u32 {
         for _ in 0..level {
-            number = self.node(number).children[0];
+            number = self.node(number).child(0);
         }
         number
     }
@@ -244,7 +328,7 @@ impl Tree {
             let node = self.node(number);
             let (index, before) = node.at(left)?;
             left -= before;
-            number = node.children[index];
+            number = node.child(index);
         }
         let row = usize::try_from(left).ok()?;
         (row < self.leaf(number).rows()).then_some(Place { leaf: number, row })
@@ -252,76 +336,81 @@ impl Tree {
 
     /// The leaf after this one.
     pub(super) fn next_leaf(&self, leaf: u32) -> Option<u32> {
-        let mut link = self.leaves[leaf as usize].parent;
+        let mut link = self.leaves[leaf as usize].parent();
         while let Some((parent, index)) = link.get() {
             let node = self.node(parent);
             if index + 1 < node.len() {
-                return Some(self.first_leaf(node.children[index + 1], node.level - 1));
+                return Some(self.first_leaf(node.child(index + 1), node.level() - 1));
             }
-            link = node.parent;
+            link = node.counts.parent;
         }
         None
     }
 
-    /// A new leaf of some rows of a draft, which must fit, and room for `spare` bytes of rows more.
+    /// A new leaf of some rows of a draft, which must fit, and room for `spare` bytes of rows more. With it the seat of the row that
+    /// is new.
     pub(super) fn new_leaf(
         &mut self,
         draft: &Draft,
         from: usize,
         to: usize,
         spare: usize,
-        parent: Link,
-    ) -> u32 {
-        let head = self.with_room(draft.head(from, to), spare);
-        let number = match self.free_leaf {
-            NONE => self.leaves.push(LeafRef { at: Address::default(), parent }),
-            free => {
-                self.free_leaf = next_free(self.leaves[free as usize].parent);
-                free as usize
-            }
-        };
-        assert!(number < MAX_LEAVES, "an index holds up to 16 million leaves");
-        #[expect(clippy::cast_possible_truncation, reason = "below 2^24")]
-        let leaf = number as u32;
-        let at = self.blocks.allocate(head.size(), leaf);
-        self.leaves[number] = LeafRef { at, parent };
-        draft.encode(from, &head, self.blocks.block_mut(at));
-        leaf
+        moves: &mut Moves,
+    ) -> (u32, Option<Seat>) {
+        let (head, bytes) = self.with_room(draft.head(from, to), spare);
+        let leaf = self.new_number();
+        let at = self.blocks.allocate(bytes, leaf);
+        self.leaves[leaf as usize] = LeafRef::new(at, head.stride(), Link::NONE);
+        let new = draft.encode(from, head, (leaf, self.blocks.block_mut(at)), moves);
+        (leaf, new)
+    }
+
+    /// A number for a new leaf.
+    pub(super) fn new_number(&mut self) -> u32 {
+        if self.free_leaf != NONE {
+            let free = self.free_leaf;
+            self.free_leaf = next_free(self.leaves[free as usize].parent());
+            return free;
+        }
+        let number = self.leaves.push(LeafRef::new(Address::NONE, 0, Link::NONE));
+        assert!(number < MAX_LEAVES, "an index holds up to 4 million leaves");
+        #[expect(clippy::cast_possible_truncation, reason = "below 2^22")]
+        let number = number as u32;
+        number
     }
 
     /// A head with room for more rows, as far as a leaf may have them.
-    pub(super) fn with_room(&self, head: Head, spare: usize) -> Head {
+    pub(super) fn with_room(&self, head: Head, spare: usize) -> (Head, usize) {
         head.with_room(spare, self.limits.leaf_rows, self.limits.leaf_bytes)
     }
 
     pub(super) fn free_leaf(&mut self, leaf: u32) {
-        let parent = free_link(self.free_leaf);
-        self.leaves[leaf as usize] = LeafRef { at: Address::NONE, parent };
+        self.leaves[leaf as usize] = LeafRef::new(Address::NONE, 0, free_link(self.free_leaf));
         self.free_leaf = leaf;
     }
 
     pub(super) fn new_node(&mut self, node: &Node) -> u32 {
         match self.free_node {
-            NONE => u32::try_from(self.nodes.push(*node)).expect("fewer nodes than leaves"),
+            NONE => self.nodes.push(node),
             free => {
-                self.free_node = next_free(self.nodes[free as usize].parent);
-                self.nodes[free as usize] = *node;
+                self.free_node = next_free(self.nodes.counts(free).parent);
+                self.nodes.set(free, node);
                 free
             }
         }
     }
 
     pub(super) fn free_node(&mut self, node: u32) {
-        self.nodes[node as usize] = Node::new(0, free_link(self.free_node));
+        self.nodes.counts_mut(node).parent = free_link(self.free_node);
         self.free_node = node;
     }
 }
 
 /// How a free number tells the next free one.
 fn free_link(next: u32) -> Link {
-    if next == NONE { Link::NONE } else { Link::new(next, 0) }
+    if next == NONE { Link::NONE } else { Link::from_code(next) }
 }
 
 fn next_free(link: Link) -> u32 {
-    link.get().map_or(NONE, |(next, _)| next)
+    if link == Link::NONE { NONE } else { link.code() }
 }

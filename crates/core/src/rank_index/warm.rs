@@ -1,8 +1,8 @@
 //! Many players at once: their cache misses side by side instead of one after another.
 //!
-//! What a player needs is known step by step: the buckets from the id, the leaf's address and parent from a bucket, the
-//! beginning of the leaf from that, and from there the one line of each column. Players take these steps in turns, a few at a
-//! time, so that the memory has delivered by the time it is read.
+//! What a player needs is known step by step: the buckets from the id, the seat from a bucket, the leaf's address and parent from
+//! the table of leaves, and from there the row, the order and the node above. Players take these steps in turns, a few at a time,
+//! so that the memory has delivered by the time it is read.
 //!
 //! What a step asks for is gathered first and then asked for in one go. On a processor that has to look up the address of a line
 //! (memory this large is more than it remembers addresses of), a request holds up the instructions after it, but not the requests
@@ -12,21 +12,20 @@ use std::ops::Range;
 
 use super::heap::Address;
 use super::leaf::Leaf;
-use super::mem::{LINE, prefetch};
+use super::locator::candidates;
+use super::mem::{LINE, prefetch, prefetch_all};
 use super::node::{number_of, score_number};
 use super::packed::{Buffer, Packed};
-use super::tree::{NONE, Place, Tree};
-use super::{RankIndex, Record, Spot, locate};
+use super::seat::Seat;
+use super::tree::{NONE, Parts, Place, Tree};
+use super::{RankIndex, Record, Spot, locate, row_in};
 use crate::{Position, SortKey, board::Ties};
 
 /// Players to fetch ahead in one go. More would push each other out of the cache before they are used.
 pub const WARM: usize = 64;
 
-/// Players whose lines are asked for at once: about as many as a core waits for at the same time.
-const GROUP: usize = 12;
-
-/// The lines at the beginning of a leaf in which an id is searched: header, order, and the last bytes of ids.
-const START: usize = 4;
+/// Players whose lines are asked for at once: 12 and 32 were slower.
+const GROUP: usize = 24;
 
 impl RankIndex {
     /// Fetches what finding, ranking and updating these players will need, up to [`WARM`] of them. Work on a large batch
@@ -38,11 +37,9 @@ impl RankIndex {
 
     /// [`look_up`](Self::look_up) for up to [`WARM`] players at once, in their order.
     pub fn look_up_many(&self, ids: &[&str], mut found: impl FnMut(Option<(Record, Spot)>)) {
-        let mut spots = [None; WARM];
-        self.visit_many(ids, |at, place, leaf| {
-            spots[at] = Some((leaf.record(place.row), Spot(place)));
+        self.visit_many(ids, |seen| {
+            found(seen.map(|(seat, leaf)| (leaf.record_in(seat.slot()), Spot(seat))));
         });
-        spots.into_iter().take(ids.len()).for_each(&mut found);
     }
 
     /// [`position`](Self::position) or [`shared_position`](Self::shared_position) for up to [`WARM`] players at once,
@@ -53,23 +50,31 @@ impl RankIndex {
         ties: Ties,
         mut found: impl FnMut(Option<(Position, Record)>),
     ) {
-        let mut places: [Option<(Place, Record)>; WARM] = [None; WARM];
-        self.visit_many(ids, |at, place, leaf| places[at] = Some((place, leaf.record(place.row))));
-        if ties == Ties::Share {
-            let score =
-                |place: Option<(Place, Record)>| place.map_or(0, |(_, held)| held.key.folded);
-            let way = |score| (score_number(score), self.tree.starts.get(score));
-            let keys = places.map(|place| way(score(place)));
-            self.tree.descend(&keys[..ids.len()], |leaf| leaf.prefetch_numbers());
+        if ties == Ties::Earliest {
+            self.visit_many(ids, |seen| {
+                found(seen.map(|(seat, leaf)| {
+                    let place = Place { leaf: seat.leaf(), row: row_in(leaf, seat.slot()) };
+                    (self.tree.position(place), leaf.record_in(seat.slot()))
+                }));
+            });
+            return;
         }
-        for place in places.into_iter().take(ids.len()) {
-            found(place.map(|(place, record)| {
-                let position = match ties {
-                    Ties::Earliest => self.tree.position(place),
-                    Ties::Share => self.before_score(record.key.folded),
-                };
-                (position, record)
-            }));
+        let mut records = [None; WARM];
+        let mut at = 0;
+        self.visit_many(ids, |seen| {
+            records[at] = seen.map(|(seat, leaf)| leaf.record_in(seat.slot()));
+            at += 1;
+        });
+        let records = &records[..ids.len()];
+        if self.tally.is_none() {
+            let mut ways = [(0, None); WARM];
+            for (way, record) in ways.iter_mut().zip(records) {
+                way.0 = score_number(record.map_or(0, |record| record.key.folded));
+            }
+            self.tree.descend(&ways[..records.len()]);
+        }
+        for record in records {
+            found(record.map(|record| (self.before_score(record.key.folded), record)));
         }
     }
 
@@ -81,72 +86,49 @@ impl RankIndex {
             let finger = if self.tree.trust.pays() { self.tree.ends.get(key.folded) } else { None };
             *way = (number_of(*key), finger);
         }
-        self.tree.descend(&ways[..keys.len()], |leaf| leaf.prefetch_insertion());
+        self.tree.descend(&ways[..keys.len()]);
     }
 
-    /// Calls `visit` with the number, the place and the leaf of each player who is here.
-    fn visit_many(&self, ids: &[&str], mut visit: impl FnMut(usize, Place, Leaf<'_>)) {
+    /// Calls `visit` with the seat and the leaf of each player, in their order.
+    fn visit_many(&self, ids: &[&str], mut visit: impl FnMut(Option<(Seat, Leaf<'_>)>)) {
         assert!(ids.len() <= WARM, "up to {WARM} players at once");
         let mut buffers = [const { Buffer::new() }; WARM];
-        let sought = self.fetch(ids, &mut buffers);
-        for (at, Sought { id, hash, leaf, slot }) in sought.into_iter().enumerate() {
-            if leaf != NONE {
-                let view = self.tree.leaf(leaf);
-                let row = slot.and_then(|slot| view.row_in(slot, id)).or_else(|| view.row_of(id));
-                if let Some(row) = row {
-                    visit(at, Place { leaf, row }, view);
-                    continue;
-                }
-            }
-            if !self.is_empty()
-                && let Some(place) = locate(&self.tree, &self.locator, hash, id, true)
-            {
-                visit(at, place, self.tree.leaf(place.leaf));
-            }
-        }
-    }
-
-    fn fetch<'a>(&self, ids: &[&'a str], buffers: &'a mut [Buffer; WARM]) -> Vec<Sought<'a>> {
-        let pack = |(id, buffer): (&&'a str, &'a mut Buffer)| {
-            let id = Packed::new(id, buffer);
-            Sought { id, hash: id.hash(), leaf: NONE, slot: None }
-        };
-        let mut sought: Vec<Sought<'a>> = ids.iter().zip(buffers).map(pack).collect();
-        for (step, range) in turns(sought.len(), 4) {
-            let group = &mut sought[range];
-            match step {
-                0 => self.fetch_buckets(group),
-                1 => self.find_leaves(group),
-                2 => self.tree.prefetch_starts(leaves(group), START),
-                _ => {
-                    for sought in group.iter_mut().filter(|sought| sought.leaf != NONE) {
-                        sought.slot = self.tree.leaf(sought.leaf).prefetch_row(sought.id);
-                        self.tree.prefetch_above_parent(sought.leaf);
-                    }
-                }
-            }
-        }
-        sought
-    }
-
-    fn fetch_buckets(&self, group: &[Sought<'_>]) {
-        let mut buckets = [None; GROUP];
-        for (both, sought) in buckets.iter_mut().zip(group) {
-            *both = self.locator.buckets_for(sought.hash);
-        }
-        for bucket in buckets.into_iter().flatten().flatten() {
-            prefetch(bucket);
+        for Sought { id, hash, seat, .. } in self.fetch(ids, &mut buffers) {
+            let seen = |seat: Seat| (seat, self.tree.leaf(seat.leaf()));
+            let here = seat.map(seen).filter(|(seat, leaf)| leaf.is_in(seat.slot(), id));
+            visit(here.or_else(|| locate(&self.tree, &self.locator, hash, id).map(seen)));
         }
     }
 
     /// Which of the candidates is the right one would need the leaf; the first nearly always is.
-    fn find_leaves(&self, group: &mut [Sought<'_>]) {
-        for sought in &mut *group {
-            sought.leaf = self.locator.find(sought.hash, Some).unwrap_or(NONE);
+    fn fetch<'a>(&'a self, ids: &[&'a str], buffers: &'a mut [Buffer; WARM]) -> Vec<Sought<'a>> {
+        let pack = |(id, buffer): (&&'a str, &'a mut Buffer)| {
+            let id = Packed::new(id, buffer);
+            let hash = id.hash();
+            Sought { id, hash, buckets: self.locator.buckets_for(hash), seat: None }
+        };
+        let mut sought: Vec<Sought<'a>> = ids.iter().zip(buffers).map(pack).collect();
+        for (step, range) in turns(sought.len(), 3) {
+            let group = &mut sought[range];
+            match step {
+                0 => {
+                    for bucket in group.iter().filter_map(|sought| sought.buckets).flatten() {
+                        prefetch(&bucket[0]);
+                    }
+                }
+                1 => {
+                    for sought in group.iter_mut() {
+                        let both = sought.buckets.into_iter().flatten();
+                        sought.seat = both.flat_map(|b| candidates(b, sought.hash)).next();
+                    }
+                    for seat in group.iter().filter_map(|sought| sought.seat) {
+                        prefetch(&self.tree.leaves[seat.leaf() as usize]);
+                    }
+                }
+                _ => self.tree.fetch_seats(group),
+            }
         }
-        for leaf in leaves(group) {
-            prefetch(&self.tree.leaves[leaf as usize]);
-        }
+        sought
     }
 }
 
@@ -162,24 +144,17 @@ fn turns(players: usize, steps: usize) -> impl Iterator<Item = (usize, Range<usi
     })
 }
 
-/// The leaves in which players seem to be.
-fn leaves(group: &[Sought<'_>]) -> impl Iterator<Item = u32> {
-    group.iter().map(|sought| sought.leaf).filter(|&leaf| leaf != NONE)
-}
-
-/// A player of a group, and the leaf in which it seems to be.
+/// A player of a group, and the seat in which it seems to be.
 struct Sought<'a> {
     id: Packed<'a>,
     hash: u64,
-    leaf: u32,
-    /// Where in the leaf it seems to be.
-    slot: Option<usize>,
+    buckets: Option<[&'a [u8]; 2]>,
+    seat: Option<Seat>,
 }
 
 impl Tree {
-    /// Fetches the way to the places of these keys: by the leaf where that probably is, or down from the root. Then `more` of
-    /// each leaf.
-    fn descend(&self, ways: &[(u128, Option<u32>)], more: impl Fn(Leaf<'_>)) {
+    /// Fetches the way to the places of these keys: by the leaf where that probably is, or down from the root.
+    fn descend(&self, ways: &[(u128, Option<u32>)]) {
         if self.root == NONE {
             return;
         }
@@ -202,8 +177,8 @@ impl Tree {
             }
             for (_, key, number) in &mut *down {
                 let node = self.node(*number);
-                *number = node.children[node.children_below(*key) - 1];
-                if node.level > 1 {
+                *number = node.child(node.children_below(*key) - 1);
+                if node.level() > 1 {
                     self.node(*number).prefetch_pilots();
                 }
             }
@@ -212,40 +187,54 @@ impl Tree {
             leaves[*at] = *number;
         }
         let leaves = &leaves[..ways.len()];
-        let live = |leaf: &u32| self.leaves[*leaf as usize].at != Address::NONE;
+        let live = |leaf: &u32| self.leaves[*leaf as usize].at() != Address::NONE;
         for (step, range) in turns(leaves.len(), 3) {
             let group = &leaves[range];
             let live = || group.iter().copied().filter(live);
             match step {
                 0 => group.iter().for_each(|leaf| prefetch(&self.leaves[*leaf as usize])),
-                1 => {
-                    self.prefetch_starts(live(), 2);
-                    live().for_each(|leaf| self.prefetch_separators(leaf));
-                }
-                _ => live().for_each(|leaf| more(self.leaf(leaf))),
+                1 => live().for_each(|leaf| {
+                    self.prefetch_parent(leaf);
+                    self.prefetch_start(leaf);
+                }),
+                _ => live().for_each(|leaf| self.prefetch_end(leaf)),
             }
         }
     }
 
-    /// Asks for the first lines of some leaves, up to [`GROUP`] of them, and for what a climb reads of their parents.
-    fn prefetch_starts(&self, leaves: impl Iterator<Item = u32>, lines: usize) {
-        let mut starts = [(&[][..], None); GROUP];
-        let mut count = 0;
-        for (start, leaf) in starts.iter_mut().zip(leaves) {
-            let parent = self.leaves[leaf as usize].parent.get();
-            *start = (self.block(leaf), parent.map(|(parent, _)| self.node(parent)));
-            count += 1;
+    /// Asks for what some players, up to [`GROUP`] of them, have in their leaves, and for what a climb reads of the parents.
+    fn fetch_seats(&self, group: &[Sought<'_>]) {
+        let mut all = [None; GROUP];
+        for (parts, sought) in all.iter_mut().zip(group) {
+            *parts = sought.seat.map(|seat| {
+                let parent = self.leaves[seat.leaf() as usize].parent().get();
+                (self.parts_at(seat), parent.map(|(parent, _)| self.nodes.counts(parent)))
+            });
         }
-        for (block, parent) in &starts[..count] {
-            prefetch(&block[0]);
+        for (parts, parent) in all.iter().flatten() {
+            prefetch(parts.row[0]);
             if let Some(parent) = parent {
                 prefetch(*parent);
             }
         }
-        for (block, _) in &starts[..count] {
-            for line in block.chunks(LINE).take(lines).skip(1) {
-                prefetch(&line[0]);
-            }
+        for (parts, _) in all.iter().flatten() {
+            parts.prefetch();
+        }
+    }
+
+    /// Asks for the header and the order of a leaf.
+    fn prefetch_start(&self, leaf: u32) {
+        prefetch_all(self.parts_at(Seat::new(leaf, 0)).start);
+    }
+
+    /// Asks for the last row of a leaf, the slot of the next one, and the next leaf's first key where that matters.
+    fn prefetch_end(&self, number: u32) {
+        let leaf = self.leaf(number);
+        if !leaf.head.closed {
+            self.prefetch_separators(number);
+        }
+        for row in [leaf.rows() - 1, leaf.rows().min(leaf.head.cap - 1)] {
+            prefetch(&leaf.block[leaf.head.at(leaf.slot(row))]);
         }
     }
 
@@ -261,10 +250,10 @@ impl Tree {
     #[inline]
     pub(super) fn prefetch_expected(&self, key: SortKey) {
         if let Some(leaf) = self.expected(key)
-            && self.leaves[leaf as usize].at != Address::NONE
+            && self.leaves[leaf as usize].at() != Address::NONE
         {
-            self.prefetch_separators(leaf);
-            for line in self.block(leaf).chunks(LINE).take(2) {
+            self.prefetch_parent(leaf);
+            for line in self.block(leaf).chunks(LINE).take(3) {
                 prefetch(&line[0]);
             }
         }
@@ -278,32 +267,33 @@ impl Tree {
 
     /// Asks for what tells whether a key is in a leaf, and for the leaf's count.
     fn prefetch_separators(&self, leaf: u32) {
-        if let Some((parent, index)) = self.leaves[leaf as usize].parent.get() {
+        if let Some((parent, index)) = self.leaves[leaf as usize].parent().get() {
             self.node(parent).prefetch_child(index);
-        }
-    }
-
-    /// Asks for what a climb reads of the node above a leaf's parent.
-    #[inline]
-    fn prefetch_above_parent(&self, leaf: u32) {
-        if let Some((parent, _)) = self.leaves[leaf as usize].parent.get()
-            && let Some((above, index)) = self.node(parent).parent.get()
-        {
-            self.node(above).prefetch_count(index);
         }
     }
 
     /// Asks for what a climb reads of a leaf's parent.
     #[inline]
     pub(super) fn prefetch_parent(&self, leaf: u32) {
-        if let Some((parent, _)) = self.leaves[leaf as usize].parent.get() {
-            prefetch(self.node(parent));
+        if let Some((parent, _)) = self.leaves[leaf as usize].parent().get() {
+            prefetch(self.nodes.counts(parent));
         }
     }
 
     /// Asks for a leaf's block.
     #[inline]
     pub(super) fn prefetch_block(&self, leaf: u32) {
-        self.blocks.prefetch(self.leaves[leaf as usize].at);
+        prefetch_all(self.blocks.whole(self.leaves[leaf as usize].at()));
+    }
+}
+
+impl Parts<'_> {
+    /// Asks for all of it.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        prefetch_all(self.start);
+        for part in self.row {
+            prefetch(part);
+        }
     }
 }

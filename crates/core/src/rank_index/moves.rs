@@ -1,0 +1,44 @@
+//! Players who got another seat while a leaf was changed, for the locator.
+
+use super::locator::Locator;
+use super::mem::prefetch;
+use super::packed::Packed;
+use super::seat::Seat;
+
+/// What the locator has to be told. It is all over memory, so that is done for many players at once.
+#[derive(Default)]
+pub(super) struct Moves(Vec<Move>);
+
+struct Move {
+    hash: u64,
+    from: Seat,
+    to: Seat,
+}
+
+impl Moves {
+    #[inline]
+    pub(super) fn push(&mut self, id: Packed<'_>, from: Seat, to: Seat) {
+        if from != to {
+            self.0.push(Move { hash: id.hash(), from, to });
+        }
+    }
+
+    /// Asks for what the locator has of these players, so that it is there by the time they are told of.
+    pub(super) fn fetch(&self, locator: &Locator) {
+        for few in self.0.chunks(16) {
+            let mut buckets = [None; 16];
+            for (both, moved) in buckets.iter_mut().zip(few) {
+                *both = locator.buckets_for(moved.hash);
+            }
+            for bucket in buckets.into_iter().flatten().flatten() {
+                prefetch(&bucket[0]);
+            }
+        }
+    }
+
+    pub(super) fn tell(self, locator: &mut Locator) {
+        for Move { hash, from, to } in self.0 {
+            locator.relocate(hash, from, to);
+        }
+    }
+}
