@@ -10,6 +10,8 @@ const LOWS: usize = 2 * SLOTS;
 const HIGHS: usize = LINE - 8;
 const HIGH_BITS: usize = Seat::BITS as usize - 24;
 const _: () = assert!(LOWS + 3 * SLOTS <= HIGHS && HIGH_BITS * SLOTS <= 64);
+/// Buckets after the first one among which the second is.
+const NEAR: u32 = 32;
 /// Moves before a bucket is given up as full.
 const KICKS: u32 = 200;
 
@@ -26,13 +28,14 @@ pub(super) fn bits_of(hash: u64) -> u16 {
     (hash >> 48) as u16
 }
 
-/// The two buckets of a slot. The second is one of the 32 after the first: mostly in the same page of memory, whose address
+/// The two buckets of a slot. The second is one of the [`NEAR`] ones after the first: mostly in the same page of memory, whose address
 /// has to be looked up then only once.
 #[inline]
 pub(super) fn buckets_of(bits: u16, buckets: u32) -> [usize; 2] {
     let first = (u32::from(bits) * buckets) >> 16;
-    let second = first + 1 + u32::from(bits.wrapping_mul(0x9e3b) >> 11);
-    let second = if second < buckets { second } else { second % buckets };
+    let further = u32::from(bits.wrapping_mul(0x9e3b) >> 11);
+    let second = first + 1 + if buckets > NEAR { further } else { further % (buckets - 1).max(1) };
+    let second = if second < buckets { second } else { second - buckets };
     [first as usize, second as usize]
 }
 

@@ -4,8 +4,9 @@
 //! for memory 25 million times. Here they are gathered first, 8 bytes each, in parts that fit a cache, and each part is put in
 //! order: then every shard's players are side by side, and the shard is filled in one go.
 
-use super::locator::{Locator, shard_in};
-use super::seat::Seat;
+use super::head::MAX_ROWS;
+use super::locator::{Locator, PER_SHARD, shard_in};
+use super::seat::{MAX_LEAVES, Seat};
 
 /// Players of a part, so that it and its shards fit a cache together.
 const PER_PART: usize = 1 << 16;
@@ -15,8 +16,9 @@ const MAX_PARTS: usize = 256;
 const LOW_BITS: u32 = 19;
 const HIGH_BITS: u32 = 16;
 
-// The low bits name the shard, of which there are 2^19 at most for all players that leaves can hold.
 const _: () = assert!(Seat::BITS + LOW_BITS + HIGH_BITS == u64::BITS);
+// The low bits name the shard, whichever of all players that leaves can hold are there.
+const _: () = assert!(MAX_LEAVES * MAX_ROWS / PER_SHARD < 1 << LOW_BITS);
 
 /// A player who waits for its slot: of the hash what the locator uses, and the seat.
 ///

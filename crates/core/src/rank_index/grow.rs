@@ -32,8 +32,8 @@ pub(super) struct Inserted {
 }
 
 impl Tree {
-    /// Inserts a player who is not in the tree. Players who change leaves on the way are relocated; this one the caller
-    /// reports.
+    /// Inserts a player who is not in the tree. The locator is told of players who change seats on the way; of this one the caller
+    /// tells it.
     pub(super) fn insert(
         &mut self,
         locator: &mut Locator,
@@ -111,7 +111,7 @@ impl Tree {
                 Insertion::Full if self.is_run(leaf, row, id) => {
                     return self.begin_leaf(leaf, id, record);
                 }
-                // Rows that are wider than they have to be by now are narrowed before a leaf counts as full.
+                // Rows that are wider than they have to be by now are narrowed before a leaf in the middle counts as full.
                 Insertion::Full | Insertion::Refused => {
                     let run = self.leaf(leaf).head.run.after(row);
                     let mut draft = Draft::default();

@@ -138,11 +138,22 @@ impl Head {
         Self { rows, cap: rows, form, id_bytes, widths, bases: low, run, closed: false, stride }
     }
 
-    /// The head of a leaf that begins with this row, where one row follows another and the last leaf is full. The rows to come
-    /// will be as wide as its rows are.
+    /// The head of a leaf that begins with this row, where one row follows another and the last leaf is full. The times to come
+    /// will be as far apart as they were; scores and lags are expected to be equal, as they mostly are.
     pub(super) fn next(&self, record: Record) -> Self {
         let run = Run { next: 1, ..self.run };
-        Self { rows: 1, cap: 1, bases: numbers(record), run, closed: false, ..*self }
+        let widths = [0, self.widths[1], 0];
+        let stride = self.stride - self.widths[0] - self.widths[2];
+        Self {
+            rows: 1,
+            cap: 1,
+            widths,
+            bases: numbers(record),
+            run,
+            closed: false,
+            stride,
+            ..*self
+        }
     }
 
     /// The same without room for more.

@@ -1,8 +1,8 @@
 //! Blocks of many sizes without fragmentation.
 //!
-//! Leaves and hash shards grow and shrink all the time, and an allocator's holes would cost more than the ids. Here one
-//! block in 64 of a size may be a hole at most, for the next block of that size. Beyond that the last block of the size moves into
-//! one. That works because every block is referred to from exactly one place, its owner's, whose number is the first four bytes
+//! Leaves and hash shards grow and shrink all the time, and an allocator's holes would cost more than the ids. Here some
+//! blocks of a size may be holes, one in 64 of the most that there were, for the next block of that size. Beyond that the last block
+//! of the size moves into one. That works because every block is referred to from exactly one place, its owner's, whose number is the first four bytes
 //! of the block; the caller is told which owner moved. Blocks are multiples of a cache line, cut from 2 MiB pages that belong to one
 //! size; a page that empties is free for any size.
 

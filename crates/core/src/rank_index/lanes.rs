@@ -1,7 +1,7 @@
 //! Searching short columns of small numbers, sixteen bytes at a time.
 //!
-//! A leaf is found by its players' last bytes and a player's row by its slot: a loop over bytes would take longer than
-//! the memory takes to deliver them.
+//! A player's row is found by its slot and its seat by bits of its hash: a loop over bytes would take longer than the memory takes to
+//! deliver them.
 
 use super::mem::{WIDTH, equal_bytes, equal_pairs};
 

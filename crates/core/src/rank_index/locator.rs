@@ -20,7 +20,7 @@ use super::seat::Seat;
 
 /// Players per shard on average; a shard that waits for its split has up to twice as many. More would make the 16 bits
 /// of hash ambiguous too often, fewer would make the list of shards fall out of the cache.
-const PER_SHARD: usize = 1536;
+pub(super) const PER_SHARD: usize = 1536;
 /// Buckets of a shard, at most: as many as a block of the heap holds.
 const MAX_BUCKETS: usize = (Heap::MAX_BYTES - LINE) / LINE;
 
@@ -28,7 +28,7 @@ pub(super) struct Locator {
     shards: Vec<Shard>,
     buckets: Heap,
     len: usize,
-    /// Slots for which there was no room in any reasonable number of buckets, which takes more than 22 ids with equal hash
+    /// Slots for which there was no room in any reasonable number of buckets, which takes more ids with equal hash
     /// bits, or hundreds of thousands in one shard: none, unless someone crafts ids. Slow but right.
     strays: Vec<Stray>,
 }

@@ -42,7 +42,7 @@
 //!   jumping to each, ties compare in place, and nothing outside the leaf has to be told when a table grows.
 //! - **The locator holds no ids** and yields candidates; one in twenty is false and costs a look into another leaf.
 //! - **The locator knows the slot.** So nothing is searched in a leaf, and of its thirty lines four are fetched. Its price is that the
-//!   locator has to be told when a leaf that shrinks moves rows.
+//!   locator has to be told when a leaf that shrinks, or is made anew, moves rows.
 //! - **Rows stay where they are in a leaf.** A byte a player for the order spares moving half a leaf at every change.
 //! - **Blocks grow and shrink with their leaves.** A B+ tree under random updates is two thirds full; that third would be more
 //!   than all the scores. With blocks of the right size it costs some 7 percent, whatever the updates: 24 bytes a player with
@@ -55,7 +55,7 @@
 //!   descent looks into the leaves. Slower only for boards whose players all have the same score and time.
 //!
 //! # Limits
-//! 2^22 − 1 leaves, some 400 million players with short ids, fewer with long ones; 2^32 − 1 players in any case. Both are asserted.
+//! 2^22 − 1 leaves: some 400 million players with short ids, some 40 million where all ids have 128 bytes. It is asserted.
 
 mod bucket;
 mod bulk;
@@ -320,7 +320,6 @@ impl RankIndex {
             Some((seat, row_in(tree.leaf(seat.leaf()), seat.slot())))
         });
         let Some((seat, row)) = found else {
-            assert!(locator.len() < u32::MAX as usize, "an index counts players in 32 bits");
             tree.prefetch_expected(record.key);
             // Before the tree changes: a split of a shard asks who sits where.
             locator.reserve(|slots, out| hashes_at(tree, slots, out));

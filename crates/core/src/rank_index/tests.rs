@@ -324,6 +324,31 @@ fn wins(limits: &'static Limits, players: u64, steps: u64, hex: bool) {
     assert_same(&index, &model);
 }
 
+/// The same on leaves that split by bytes, with few scores: new leaves begin after full ones, and all is looked at after each step.
+#[test]
+fn leaves_that_begin_after_full_ones_keep_the_order() {
+    let mut index = RankIndex::with_limits(&TIGHT);
+    let mut model = Model::default();
+    let mut random = Random(3);
+    for step in 0..1_500_i64 {
+        // Everyone comes in order at first, then some win and some go.
+        let player = if step < 600 { step.cast_unsigned() } else { random.below(600) };
+        let id = hex_id(player);
+        if step >= 600 && step % 7 == 0 {
+            assert_eq!(index.remove(&id), model.remove(&id));
+        } else {
+            let folded = model.records.get(&id).map_or(-1, |held| held.key.folded - step % 3);
+            let mut won = record(folded.max(-4), step * 50);
+            // Now and then one that was told of later, which takes a column that the others do not need.
+            won.updated_at.0 += if step % 97 == 0 { 100_000 } else { 0 };
+            let change = index.change(&id, None, won, Some(Ties::Earliest));
+            assert_eq!(change, model.change(&id, won, Some(Ties::Earliest)));
+        }
+        index.check();
+    }
+    assert_same(&index, &model);
+}
+
 #[test]
 fn wins_that_follow_one_another_keep_the_order() {
     wins(&SMALL, 300, 3_000, true);

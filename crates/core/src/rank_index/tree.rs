@@ -28,10 +28,11 @@ use crate::SortKey;
 #[repr(transparent)]
 pub(super) struct LeafRef(u64);
 
+const _: () = assert!(LeafRef::PARENT_AT + Link::BITS == u64::BITS);
+
 impl LeafRef {
     const STRIDE_AT: u32 = Address::BITS;
     const PARENT_AT: u32 = Self::STRIDE_AT + 8;
-    const _FITS: () = assert!(Self::PARENT_AT + Link::BITS == u64::BITS);
 
     #[inline]
     pub(super) fn new(at: Address, stride: usize, parent: Link) -> Self {
@@ -266,7 +267,8 @@ impl Tree {
         let Some((from, to)) = self.bounds(leaf) else { return false };
         let at = self.leaves[leaf as usize].at();
         // The next key need not be looked up here until another score comes in between.
-        if to > score_number(self.leaf(leaf).last_folded().saturating_add(1)) {
+        let next = self.leaf(leaf).last_folded().checked_add(1);
+        if next.is_some_and(|next| to >= score_number(next)) {
             Head::write_closed(self.blocks.block_mut(at), true);
         }
         // Where the next leaf begins with the very key, ids decide: that one has to be greater.
