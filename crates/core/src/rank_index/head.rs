@@ -217,7 +217,7 @@ impl Head {
         self.ids_at() + self.id_bytes
     }
 
-    /// By how much each number exceeds its column's smallest, if the columns are wide enough.
+    /// By how much each number exceeds the smallest of its kind, if the rows are wide enough.
     #[inline]
     pub(super) fn deltas(&self, record: Record) -> Option<[u64; 3]> {
         let numbers = numbers(record);
@@ -256,7 +256,7 @@ fn low_bytes(count: usize) -> u64 {
     (1 << (8 * count)) - 1
 }
 
-/// The three numbers of a record, as the columns hold them.
+/// The three numbers of a record, as rows hold them.
 #[inline]
 pub(super) fn numbers(record: Record) -> [i64; 3] {
     let at = record.key.at.0;

@@ -46,7 +46,7 @@
 //! - **Rows stay where they are in a leaf.** A byte a player for the order spares moving half a leaf at every change.
 //! - **Blocks grow and shrink with their leaves.** A B+ tree under random updates is two thirds full; that third would be more
 //!   than all the scores. With blocks of the right size it costs some 7 percent, whatever the updates: 24 bytes a player with
-//!   24 hex digits as id when loaded, 25.9 after 10 million random updates (25 million players).
+//!   24 hex digits as id when loaded, 25.8 after 10 million random updates (25 million players).
 //! - **Leaves split where rows come in.** Among players with equal scores the latest is the last, so new rows come one after another
 //!   at few places. A leaf that notices splits after them: they then fill one leaf after the other, instead of leaving halves.
 //! - **Leaf numbers, not pointers.** They are 22 bits, survive moving the block, and make everything below safe code; huge
