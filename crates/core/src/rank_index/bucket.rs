@@ -4,6 +4,9 @@ use super::lanes;
 use super::mem::LINE;
 use super::seat::Seat;
 
+/// A cache line of slots.
+pub(super) type Bucket = [u8; LINE];
+
 /// Slots in a bucket: 2 bytes of hash each, then the low 3 bytes of each seat, and in the last 8 bytes the rest, 5 bits each.
 pub(super) const SLOTS: usize = 11;
 const LOWS: usize = 2 * SLOTS;
@@ -41,7 +44,7 @@ pub(super) fn buckets_of(bits: u16, buckets: u32) -> [usize; 2] {
 
 /// The slots with these bits, occupied or not.
 #[inline]
-pub(super) fn matching(bucket: &[u8], bits: u16) -> impl Iterator<Item = usize> + use<> {
+pub(super) fn matching(bucket: &Bucket, bits: u16) -> impl Iterator<Item = usize> + use<> {
     let mut mask = lanes::equal_eleven(&bucket[..LOWS], bits);
     std::iter::from_fn(move || {
         let slot = (mask != 0).then(|| mask.trailing_zeros() as usize / 2);
@@ -51,14 +54,15 @@ pub(super) fn matching(bucket: &[u8], bits: u16) -> impl Iterator<Item = usize> 
 }
 
 #[inline]
-fn highs(bucket: &[u8]) -> u64 {
-    u64::from_le_bytes(*bucket[HIGHS..].first_chunk().expect("a bucket is a line"))
+fn highs(bucket: &Bucket) -> u64 {
+    u64::from_le_bytes(*bucket.last_chunk().expect("a bucket is a line"))
 }
 
 #[inline]
-pub(super) fn seat_in(bucket: &[u8], slot: usize) -> Option<Seat> {
-    let at = LOWS + 3 * slot;
-    let low = u32::from_le_bytes([bucket[at], bucket[at + 1], bucket[at + 2], 0]);
+pub(super) fn seat_in(bucket: &Bucket, slot: usize) -> Option<Seat> {
+    // Four bytes, of which the first belongs to what is before.
+    let low = bucket[LOWS - 1 + 3 * slot..].first_chunk().expect("within the line");
+    let low = u32::from_le_bytes(*low) >> 8;
     #[expect(clippy::cast_possible_truncation, reason = "five bits")]
     let high = (highs(bucket) >> (HIGH_BITS * slot)) as u32 & ((1 << HIGH_BITS) - 1);
     Seat::from_code(high << 24 | low)
@@ -66,40 +70,40 @@ pub(super) fn seat_in(bucket: &[u8], slot: usize) -> Option<Seat> {
 
 /// Puts a seat, or none, into a slot whose bits stay.
 #[inline]
-pub(super) fn set_seat(bucket: &mut [u8], slot: usize, seat: Option<Seat>) {
+pub(super) fn set_seat(bucket: &mut Bucket, slot: usize, seat: Option<Seat>) {
     let code = seat.map_or(0, Seat::code);
     let others = highs(bucket) & !(((1 << HIGH_BITS) - 1) << (HIGH_BITS * slot));
     let all = others | u64::from(code >> 24) << (HIGH_BITS * slot);
-    bucket[HIGHS..][..8].copy_from_slice(&all.to_le_bytes());
+    *bucket.last_chunk_mut().expect("a bucket is a line") = all.to_le_bytes();
     bucket[LOWS + 3 * slot..][..3].copy_from_slice(&code.to_le_bytes()[..3]);
 }
 
-pub(super) fn write(bucket: &mut [u8], slot: usize, content: Option<Slot>) {
+pub(super) fn write(bucket: &mut Bucket, slot: usize, content: Option<Slot>) {
     let bits = content.map_or(0, |content| content.bits);
     bucket[2 * slot..][..2].copy_from_slice(&bits.to_le_bytes());
     set_seat(bucket, slot, content.map(|content| content.seat));
 }
 
-pub(super) fn read(bucket: &[u8], slot: usize) -> Option<Slot> {
+pub(super) fn read(bucket: &Bucket, slot: usize) -> Option<Slot> {
     let seat = seat_in(bucket, slot)?;
     Some(Slot { bits: u16::from_le_bytes([bucket[2 * slot], bucket[2 * slot + 1]]), seat })
 }
 
 /// An empty slot has no hash bits, and few others have none.
 #[inline]
-fn free_slot(bucket: &[u8]) -> Option<usize> {
+fn free_slot(bucket: &Bucket) -> Option<usize> {
     matching(bucket, 0).find(|&slot| seat_in(bucket, slot).is_none())
 }
 
 /// Puts slots into empty buckets; returns those that found both of theirs full.
-pub(super) fn pour(memory: &mut [u8], buckets: u32, slots: &[Slot]) -> Vec<Slot> {
+pub(super) fn pour(memory: &mut [Bucket], buckets: u32, slots: &[Slot]) -> Vec<Slot> {
     let mut used = vec![0_u8; buckets as usize];
     let mut full = Vec::new();
     for &slot in slots {
         let both = buckets_of(slot.bits, buckets);
         match both.into_iter().find(|&bucket| usize::from(used[bucket]) < SLOTS) {
             Some(bucket) => {
-                write(&mut memory[bucket * LINE..][..LINE], usize::from(used[bucket]), Some(slot));
+                write(&mut memory[bucket], usize::from(used[bucket]), Some(slot));
                 used[bucket] += 1;
             }
             None => full.push(slot),
@@ -109,11 +113,11 @@ pub(super) fn pour(memory: &mut [u8], buckets: u32, slots: &[Slot]) -> Vec<Slot>
 }
 
 /// Puts a slot into one of its buckets, moving others if both are full; returns the slot that found no place in the end.
-pub(super) fn place(memory: &mut [u8], buckets: u32, mut slot: Slot) -> Option<Slot> {
+pub(super) fn place(memory: &mut [Bucket], buckets: u32, mut slot: Slot) -> Option<Slot> {
     let mut into = buckets_of(slot.bits, buckets);
     for kick in 0..KICKS {
         for bucket in into {
-            let bucket = &mut memory[bucket * LINE..][..LINE];
+            let bucket = &mut memory[bucket];
             if let Some(free) = free_slot(bucket) {
                 write(bucket, free, Some(slot));
                 return None;
@@ -122,7 +126,7 @@ pub(super) fn place(memory: &mut [u8], buckets: u32, mut slot: Slot) -> Option<S
         // Which slot has to go is decided by chance, or two could push each other out forever.
         let chance = (kick + 1).wrapping_mul(0x9e37_79b9) ^ u32::from(slot.bits);
         let bucket = into[(chance >> 31) as usize];
-        let held = &mut memory[bucket * LINE..][..LINE];
+        let held = &mut memory[bucket];
         let victim = (chance >> 8) as usize % SLOTS;
         let evicted = read(held, victim).expect("the bucket is full");
         write(held, victim, Some(slot));

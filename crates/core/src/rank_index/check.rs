@@ -25,7 +25,7 @@ impl RankIndex {
             assert!(leaf.rows() > 0, "no leaf is empty");
             assert!(leaf.rows() <= self.tree.limits.leaf_rows);
             leaf.check();
-            if leaf.head.closed
+            if leaf.header.closed()
                 && let Some(next) = self.tree.next_leaf(number)
             {
                 let next = self.tree.leaf(next).folded(0);

@@ -40,7 +40,7 @@ impl Draft {
     /// Appends all rows of a leaf.
     pub(super) fn append(&mut self, number: u32, leaf: Leaf<'_>) {
         self.rows.reserve(leaf.rows() + 1);
-        self.ids.reserve(leaf.head.size() + PLAYER_ID_BYTES);
+        self.ids.reserve(leaf.head().size() + PLAYER_ID_BYTES);
         for &slot in &leaf.order()[..leaf.rows()] {
             let slot = usize::from(slot);
             let seat = Some(Seat::new(number, slot));

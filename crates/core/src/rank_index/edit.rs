@@ -13,7 +13,7 @@ impl Leaf<'_> {
     /// Slots stay, so none may be beyond the new room.
     pub(super) fn copy_to(&self, head: &Head, block: &mut [u8]) {
         head.write(block);
-        let old = &self.head;
+        let old = &self.head();
         let order = &mut block[HEADER..HEADER + head.cap];
         let (rows, free) = self.order().split_at(old.rows);
         order[..rows.len()].copy_from_slice(rows);
@@ -80,6 +80,32 @@ pub(super) fn try_insert(
     head.run.inserted(row);
     head.write_rows(block);
     Insertion::Done(slot)
+}
+
+/// Inserts a row after all others, if its score is that of the last one and the next leaf begins with another, the widths allow it and
+/// there is room; otherwise changes nothing. Returns its slot and its row.
+#[inline]
+pub(super) fn try_append(
+    block: &mut [u8],
+    id: Packed<'_>,
+    record: Record,
+) -> Option<(usize, usize)> {
+    if !Leaf::new(block).ends_before(record.key) {
+        return None;
+    }
+    let mut head = Head::read(block);
+    let deltas = head.deltas(record)?;
+    if head.form.is_some_and(|form| form != id.form) || !head.has_room_for(id, block.len()) {
+        return None;
+    }
+    let row = head.rows;
+    let slot = usize::from(block[HEADER + row]);
+    write_id(block, &mut head, slot, id);
+    head.set_numbers(block, slot, deltas);
+    head.rows += 1;
+    head.run.inserted(row);
+    head.write_rows(block);
+    Some((slot, row))
 }
 
 /// Writes the id of a slot that is free.

@@ -1,5 +1,6 @@
 //! Putting players into the tree: the change in place, the split, the way up.
 
+use super::Record;
 use super::draft::Draft;
 use super::edit::{self, Insertion};
 use super::head::{Head, Run, narrow};
@@ -11,7 +12,6 @@ use super::node::{Child, Link, Node, NodeRef, number_of};
 use super::packed::Packed;
 use super::seat::Seat;
 use super::tree::{LeafRef, NONE, Place, Tree};
-use super::{Position, Record};
 use crate::SortKey;
 
 /// Bytes for more rows that a leaf gets with a new block.
@@ -24,75 +24,56 @@ pub(super) const SLACK: usize = 160;
 #[derive(Debug)]
 pub(super) struct TooMany;
 
-/// Where a player was inserted.
-pub(super) struct Inserted {
-    pub(super) seat: Seat,
-    /// Only if it was asked for.
-    pub(super) position: Option<Position>,
-}
-
 impl Tree {
     /// Inserts a player who is not in the tree. The locator is told of players who change seats on the way; of this one the caller
     /// tells it.
-    pub(super) fn insert(
-        &mut self,
-        locator: &mut Locator,
-        id: Packed<'_>,
-        record: Record,
-        ranked: bool,
-    ) -> Inserted {
+    pub(super) fn insert(&mut self, locator: &mut Locator, id: Packed<'_>, record: Record) -> Seat {
         if self.root == NONE {
             let mut draft = Draft::default();
             draft.append_new(id, record);
             let (root, seat) = self.new_leaf(&draft, 0, 1, 0, &mut Moves::default());
             (self.root, self.height) = (root, 0);
-            let seat = seat.expect("the only row is new");
-            return Inserted { seat, position: ranked.then_some(Position(0)) };
+            return seat.expect("the only row is new");
         }
         let finger = if self.trust.is_due() { self.finger(record.key) } else { None };
-        let (leaf, before) = match finger {
-            Some(leaf) => (leaf, self.count_above(leaf, ranked)),
-            None => self.count_down_to(record.key, id, ranked),
+        let leaf = match finger {
+            Some(leaf) => {
+                self.count_above(leaf);
+                leaf
+            }
+            None => self.count_down_to(record.key, id),
         };
         let row = self.leaf(leaf).before(record.key, id);
         let seat = self.insert_at(locator, Place { leaf, row }, id, record);
         self.ends.set(record.key.folded, seat.leaf());
-        Inserted { seat, position: ranked.then_some(Position(before + row as u64)) }
+        seat
     }
 
-    /// Counts one more player in every node above a leaf; how many come before the leaf, if that is asked for.
-    fn count_above(&mut self, leaf: u32, ranked: bool) -> u64 {
-        let mut before = 0;
+    /// Counts one more player in every node above a leaf.
+    fn count_above(&mut self, leaf: u32) {
         let mut link = self.leaves[leaf as usize].parent();
         while let Some((parent, index)) = link.get() {
             let mut node = self.nodes.get_mut(parent);
             node.count_up(index);
-            if ranked {
-                before += node.get().before(index);
-            }
             link = node.counts.parent;
         }
-        before
     }
 
     /// The same on the way from the root to the leaf of a player who is not there yet.
-    fn count_down_to(&mut self, key: SortKey, id: Packed<'_>, ranked: bool) -> (u32, u64) {
-        let (mut leaf, mut before) = (self.root, 0);
+    fn count_down_to(&mut self, key: SortKey, id: Packed<'_>) -> u32 {
+        let mut leaf = self.root;
         for _ in 0..self.height {
             let index = self.child_for(leaf, key, id);
             let mut node = self.nodes.get_mut(leaf);
             node.count_up(index);
             let node = node.get();
-            if ranked {
-                before += node.before(index);
-            }
             leaf = node.child(index);
             if node.level() > 1 {
                 self.node(leaf).prefetch_pilots();
             }
         }
         self.prefetch_block(leaf);
-        (leaf, before)
+        leaf
     }
 
     /// Inserts at a place that is known to be right, the counts above being right already.
@@ -113,7 +94,7 @@ impl Tree {
                 }
                 // Rows that are wider than they have to be by now are narrowed before a leaf in the middle counts as full.
                 Insertion::Full | Insertion::Refused => {
-                    let run = self.leaf(leaf).head.run.after(row);
+                    let run = self.leaf(leaf).head().run.after(row);
                     let mut draft = Draft::default();
                     draft.append(leaf, self.leaf(leaf));
                     draft.insert(row, id, record);
@@ -135,7 +116,7 @@ impl Tree {
 
     /// Whether a row that does not fit its leaf comes at the end of others that came so.
     fn is_run(&self, leaf: u32, row: usize, id: Packed<'_>) -> bool {
-        let head = self.leaf(leaf).head;
+        let head = self.leaf(leaf).head();
         let full =
             head.size() >= self.limits.leaf_bytes * 7 / 8 || head.rows >= self.limits.leaf_rows;
         row == head.rows && full && head.run.is_long() && head.form == Some(id.form)
@@ -155,7 +136,7 @@ impl Tree {
             count: u32::from(narrow(view.rows())),
             key: number_of(view.key(0)),
         };
-        let (head, bytes) = self.with_room(view.head.next(record), self.long_spare());
+        let (head, bytes) = self.with_room(view.head().next(record), self.long_spare());
         let number = self.new_number();
         let at = self.blocks.allocate(bytes, number);
         self.leaves[number as usize] = LeafRef::new(at, head.stride(), Link::NONE);
@@ -169,7 +150,7 @@ impl Tree {
 
     /// Gives a leaf a larger block, if it may have one in which there is room for this id.
     fn make_room(&mut self, leaf: u32, id: Packed<'_>) -> bool {
-        let head = self.leaf(leaf).head;
+        let head = self.leaf(leaf).head();
         // Rows that are all there are have the first slots; with fewer, some may be in slots beyond those of a new block.
         if head.rows < head.cap {
             return false;
@@ -378,51 +359,5 @@ impl Tree {
             }
             link = node.counts.parent;
         }
-    }
-
-    /// Replaces the record of a player whose place among the others of its leaf stays within the leaf, and returns its
-    /// row. Returns none, with nothing changed, where that is not certain from the leaf alone.
-    pub(super) fn update_within(
-        &mut self,
-        locator: &mut Locator,
-        (seat, row): (Seat, usize),
-        id: Packed<'_>,
-        hash: u64,
-        record: Record,
-    ) -> Option<usize> {
-        let leaf = seat.leaf();
-        let view = self.leaf(leaf);
-        let target = view.before(record.key, id);
-        // The row as it is still counts: after it, the target is one less.
-        let target = if target > row { target - 1 } else { target };
-        let inside = target > 0 && target + 1 < view.rows();
-        let stays = target == row && view.key(row) == record.key;
-        if !(inside || stays || self.height == 0) {
-            return None;
-        }
-        let at = self.leaves[leaf as usize].at();
-        let block = self.blocks.block_mut(at);
-        if edit::try_move(block, row, target, record) {
-            if row == 0 && target > 0 {
-                self.first_changed(leaf);
-            }
-            return Some(target);
-        }
-        let now = if edit::remove(block, row).rows == 0 {
-            // A leaf of one: no other numbers to fit to.
-            let mut draft = Draft::default();
-            draft.append_new(id, record);
-            let new = self.rewrite(leaf, &draft, (0, 1), Run::default(), &mut Moves::default());
-            new.ok().flatten().expect("one row fits, and is new")
-        } else {
-            if row == 0 && target > 0 {
-                self.first_changed(leaf);
-            }
-            self.insert_at(locator, Place { leaf, row: target }, id, record)
-        };
-        if now != seat {
-            locator.relocate(hash, seat, now);
-        }
-        Some(target)
     }
 }

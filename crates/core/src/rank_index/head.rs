@@ -74,22 +74,86 @@ pub(super) fn narrow(number: usize) -> u8 {
     number as u8
 }
 
+/// The header of a leaf, of which only what is asked for is read.
+#[derive(Clone, Copy)]
+pub(super) struct Header<'a>(&'a [u8; HEADER]);
+
+impl<'a> Header<'a> {
+    #[inline]
+    pub(super) fn of(block: &'a [u8]) -> Self {
+        Self(block.first_chunk().expect("a block is at least a line"))
+    }
+
+    #[inline]
+    pub(super) fn rows(self) -> usize {
+        usize::from(self.0[4])
+    }
+
+    #[inline]
+    pub(super) fn cap(self) -> usize {
+        usize::from(self.0[5])
+    }
+
+    #[inline]
+    pub(super) fn form(self) -> Option<Form> {
+        (self.0[6] != MIXED).then_some(Form(self.0[6]))
+    }
+
+    #[inline]
+    pub(super) fn stride(self) -> usize {
+        usize::from(self.0[11])
+    }
+
+    #[inline]
+    pub(super) fn width(self, column: usize) -> usize {
+        usize::from(self.0[12 + column])
+    }
+
+    #[inline]
+    pub(super) fn base(self, column: usize) -> i64 {
+        i64::from_le_bytes(*self.0[16 + 8 * column..].first_chunk().expect("within the header"))
+    }
+
+    #[inline]
+    pub(super) fn closed(self) -> bool {
+        self.0[15] == 1
+    }
+
+    /// Where the row in a slot begins.
+    #[inline]
+    pub(super) fn at(self, slot: usize) -> usize {
+        HEADER + self.cap() + slot * self.stride()
+    }
+
+    /// Where a number of the row in a slot ends.
+    #[inline]
+    pub(super) fn end(self, column: usize, slot: usize) -> usize {
+        let after: usize = (column + 1..3).map(|column| self.width(column)).sum();
+        self.at(slot + 1) - after
+    }
+
+    /// Where the ids are that are not in rows.
+    #[inline]
+    pub(super) fn ids_at(self) -> usize {
+        self.at(self.cap())
+    }
+}
+
 impl Head {
     #[inline]
     pub(super) fn read(block: &[u8]) -> Self {
-        let block: &[u8; HEADER] = block.first_chunk().expect("a block is at least a line");
-        let base =
-            |at: usize| i64::from_le_bytes(*block[at..].first_chunk().expect("within the header"));
+        let header = Header::of(block);
+        let bytes = header.0;
         Self {
-            rows: usize::from(block[4]),
-            cap: usize::from(block[5]),
-            form: (block[6] != MIXED).then_some(Form(block[6])),
-            run: Run { next: block[7], length: block[10] },
-            id_bytes: usize::from(u16::from_le_bytes([block[8], block[9]])),
-            stride: usize::from(block[11]),
-            closed: block[15] == 1,
-            widths: [block[12], block[13], block[14]].map(usize::from),
-            bases: [base(16), base(24), base(32)],
+            rows: header.rows(),
+            cap: header.cap(),
+            form: header.form(),
+            run: Run { next: bytes[7], length: bytes[10] },
+            id_bytes: usize::from(u16::from_le_bytes([bytes[8], bytes[9]])),
+            stride: header.stride(),
+            closed: header.closed(),
+            widths: std::array::from_fn(|column| header.width(column)),
+            bases: std::array::from_fn(|column| header.base(column)),
         }
     }
 

@@ -85,7 +85,8 @@ struct Class {
     /// All blocks, those that are holes among them.
     blocks: u32,
     pages: Vec<u32>,
-    /// Which blocks are holes, in ascending order. The last block never is.
+    /// Which blocks are holes, in the order in which they became it: the last one is used first, because the caches still have it.
+    /// The last block of all never is one.
     holes: Vec<u32>,
 }
 
@@ -97,6 +98,13 @@ impl Class {
     /// How many holes there may be. What is freed is mostly used again soon, and nothing has to move.
     fn holes_allowed(&self) -> usize {
         self.blocks as usize / 64
+    }
+
+    /// Whether the last block is a hole, which then no longer counts as one.
+    fn forget_last_hole(&mut self) -> bool {
+        let last = self.holes.iter().position(|hole| *hole + 1 == self.blocks);
+        // Their order matters, but not much.
+        last.map(|at| self.holes.swap_remove(at)).is_some()
     }
 
     /// Memory outside of the struct.
@@ -163,8 +171,7 @@ impl Heap {
         let last = class.blocks - 1;
         debug_assert!(block <= last && !class.holes.contains(&block), "freed once");
         if block < last && class.holes.len() < class.holes_allowed() {
-            let place = class.holes.partition_point(|hole| *hole < block);
-            class.holes.insert(place, block);
+            class.holes.push(block);
             return None;
         }
         let from = class.address(last);
@@ -176,9 +183,7 @@ impl Heap {
         });
         self.drop_last(number);
         // Holes before it go with it.
-        while let class = &mut self.classes[number]
-            && class.holes.pop_if(|hole| *hole + 1 == class.blocks).is_some()
-        {
+        while self.classes[number].forget_last_hole() {
             self.drop_last(number);
         }
         moved

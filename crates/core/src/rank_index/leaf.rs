@@ -19,7 +19,7 @@
 use std::cmp::Ordering;
 
 use super::Record;
-use super::head::{HEADER, Head, narrow};
+use super::head::{HEADER, Head, Header, narrow};
 use super::lanes;
 use super::packed::{Form, Packed};
 use crate::{SortKey, time::Millis};
@@ -28,24 +28,30 @@ use crate::{SortKey, time::Millis};
 #[derive(Clone, Copy)]
 pub(super) struct Leaf<'a> {
     pub(super) block: &'a [u8],
-    pub(super) head: Head,
+    pub(super) header: Header<'a>,
 }
 
 impl<'a> Leaf<'a> {
     #[inline]
     pub(super) fn new(block: &'a [u8]) -> Self {
-        Self { block, head: Head::read(block) }
+        Self { block, header: Header::of(block) }
+    }
+
+    /// All that the header says.
+    #[inline]
+    pub(super) fn head(&self) -> Head {
+        Head::read(self.block)
     }
 
     #[inline]
     pub(super) fn rows(&self) -> usize {
-        self.head.rows
+        self.header.rows()
     }
 
     /// The slots of the rows, then the free ones.
     #[inline]
     pub(super) fn order(&self) -> &'a [u8] {
-        &self.block[HEADER..HEADER + self.head.cap]
+        &self.block[HEADER..HEADER + self.header.cap()]
     }
 
     #[inline]
@@ -56,19 +62,19 @@ impl<'a> Leaf<'a> {
     /// The row of a slot, unless the slot is free.
     #[inline]
     pub(super) fn row_in(&self, slot: usize) -> Option<usize> {
-        lanes::find(self.order(), narrow(slot)).filter(|&row| row < self.head.rows)
+        lanes::find(self.order(), narrow(slot)).filter(|&row| row < self.header.rows())
     }
 
     #[inline]
     fn number(&self, column: usize, slot: usize) -> i64 {
-        let width = self.head.widths[column];
+        let width = self.header.width(column);
         if width == 0 {
-            return self.head.bases[column];
+            return self.header.base(column);
         }
         // The eight bytes that end with the number: they start in the header at the earliest, so this never leaves the block.
-        let end = self.head.end(column, slot);
+        let end = self.header.end(column, slot);
         let word = u64::from_le_bytes(*self.block[end - 8..].first_chunk().expect("in the leaf"));
-        self.head.bases[column].wrapping_add_unsigned(word >> (64 - 8 * width))
+        self.header.base(column).wrapping_add_unsigned(word >> (64 - 8 * width))
     }
 
     #[inline]
@@ -101,8 +107,8 @@ impl<'a> Leaf<'a> {
     /// The id in a slot, which someone may have left.
     #[inline]
     pub(super) fn id_in(&self, slot: usize) -> Packed<'a> {
-        let at = self.head.at(slot);
-        match self.head.form {
+        let at = self.header.at(slot);
+        match self.header.form() {
             Some(form) => Packed { form, bytes: &self.block[at..at + form.bytes()] },
             None => self.mixed_id(at),
         }
@@ -110,15 +116,15 @@ impl<'a> Leaf<'a> {
 
     fn mixed_id(&self, row_at: usize) -> Packed<'a> {
         let (form, from) = reference(&self.block[row_at..]);
-        let at = self.head.ids_at() + from;
+        let at = self.header.ids_at() + from;
         Packed { form, bytes: &self.block[at..at + form.bytes()] }
     }
 
     /// Whether a slot has this id, of someone who may have left.
     #[inline]
     pub(super) fn is_in(&self, slot: usize, id: Packed<'_>) -> bool {
-        match self.head.form {
-            Some(form) if slot < self.head.cap => {
+        match self.header.form() {
+            Some(form) if slot < self.header.cap() => {
                 form == id.form && same(self.id_in(slot).bytes, id.bytes)
             }
             // Where someone has left, there is no id to look at.
@@ -145,7 +151,7 @@ impl<'a> Leaf<'a> {
     #[inline]
     pub(super) fn ends_before(&self, key: SortKey) -> bool {
         let last = self.rows() - 1;
-        self.head.closed && self.folded(last) == key.folded && self.key(last) < key
+        self.header.closed() && self.folded(last) == key.folded && self.key(last) < key
     }
 
     /// How many rows have a smaller folded score.
@@ -171,12 +177,12 @@ impl<'a> Leaf<'a> {
     pub(super) fn check(&self) {
         let mut slots: Vec<_> = self.order().to_vec();
         slots.sort_unstable();
-        let all: Vec<_> = (0..narrow(self.head.cap)).collect();
+        let all: Vec<_> = (0..narrow(self.header.cap())).collect();
         assert_eq!(slots, all, "every slot is a row's or free");
-        assert!(self.head.size() <= self.block.len());
+        assert!(self.head().size() <= self.block.len());
         let ids = (0..self.rows()).map(|row| self.id_in(self.slot(row)).bytes.len());
-        let apart = if self.head.form.is_some() { 0 } else { ids.sum() };
-        assert_eq!(self.head.id_bytes, apart, "ids have no gaps between them");
+        let apart = if self.header.form().is_some() { 0 } else { ids.sum() };
+        assert_eq!(self.head().id_bytes, apart, "ids have no gaps between them");
     }
 }
 

@@ -12,7 +12,7 @@
 //! hash, and asks for the hashes of those who sit there: some 3,000 reads of memory that do not wait for each other.
 
 use super::bucket::{
-    SLOTS, Slot, bits_of, buckets_of, matching, place, pour, read, seat_in, set_seat, write,
+    Bucket, SLOTS, Slot, bits_of, buckets_of, matching, place, pour, read, seat_in, set_seat, write,
 };
 use super::heap::{Address, Heap, grow_gently};
 use super::mem::{LINE, prefetch};
@@ -48,7 +48,7 @@ struct Stray {
 
 /// The seats in a bucket that may be the player's.
 #[inline]
-pub(super) fn candidates(bucket: &[u8], hash: u64) -> impl Iterator<Item = Seat> {
+pub(super) fn candidates(bucket: &Bucket, hash: u64) -> impl Iterator<Item = Seat> {
     matching(bucket, bits_of(hash)).filter_map(|slot| seat_in(bucket, slot))
 }
 
@@ -134,12 +134,11 @@ impl Locator {
         let number = self.shard_of(hash)?;
         let shard = &self.shards[number];
         let bits = bits_of(hash);
-        let memory = &self.buckets.block(shard.at)[self.buckets_at()..];
-        let both = buckets_of(bits, shard.buckets);
+        let both = self.both(shard, bits);
         // Every third player is in the second: it comes at the same time as the first.
-        prefetch(&memory[both[1] * LINE]);
+        prefetch(both[1]);
         for bucket in both {
-            for seat in candidates(&memory[bucket * LINE..][..LINE], hash) {
+            for seat in candidates(bucket, hash) {
                 let found = confirm(seat);
                 if found.is_some() {
                     return found;
@@ -156,11 +155,30 @@ impl Locator {
 
     /// Both buckets that may hold the player.
     #[inline]
-    pub(super) fn buckets_for(&self, hash: u64) -> Option<[&[u8]; 2]> {
+    pub(super) fn buckets_for(&self, hash: u64) -> Option<[&Bucket; 2]> {
         let shard = &self.shards[self.shard_of(hash)?];
-        let memory = &self.buckets.block(shard.at)[self.buckets_at()..];
-        let both = buckets_of(bits_of(hash), shard.buckets);
-        Some(both.map(|bucket| &memory[bucket * LINE..][..LINE]))
+        Some(self.both(shard, bits_of(hash)))
+    }
+
+    /// Both buckets of these bits.
+    #[inline]
+    fn both(&self, shard: &Shard, bits: u16) -> [&Bucket; 2] {
+        let memory = self.memory(shard);
+        buckets_of(bits, shard.buckets).map(|bucket| &memory[bucket])
+    }
+
+    /// The buckets of a shard, and whatever follows them.
+    #[inline]
+    fn memory(&self, shard: &Shard) -> &[Bucket] {
+        &self.buckets.block(shard.at).as_chunks().0[self.buckets_at()..]
+    }
+
+    /// The buckets of a shard.
+    #[inline]
+    fn memory_mut(&mut self, number: usize) -> (&mut [Bucket], &mut Shard) {
+        let start = self.buckets_at();
+        let shard = &mut self.shards[number];
+        (&mut self.buckets.block_mut(shard.at).as_chunks_mut().0[start..], shard)
     }
 
     /// Makes sure that one more player finds its shard small enough. Called before the tree changes: a split asks, by
@@ -205,7 +223,7 @@ impl Locator {
     /// much for a shard but for a small board: a single block never moves, so nobody asks whose it is.
     #[inline]
     fn buckets_at(&self) -> usize {
-        if self.shards.len() > 1 { LINE } else { 0 }
+        usize::from(self.shards.len() > 1)
     }
 
     #[inline]
@@ -217,11 +235,9 @@ impl Locator {
     fn replace(&mut self, hash: u64, seat: Seat, to: Option<Seat>) -> usize {
         let number = self.shard_of(hash).expect("the player is in the table");
         let bits = bits_of(hash);
-        let start = self.buckets_at();
-        let shard = &mut self.shards[number];
-        let memory = &mut self.buckets.block_mut(shard.at)[start..];
+        let (memory, shard) = self.memory_mut(number);
         for bucket in buckets_of(bits, shard.buckets) {
-            let bucket = &mut memory[bucket * LINE..][..LINE];
+            let bucket = &mut memory[bucket];
             for slot in matching(bucket, bits) {
                 if seat_in(bucket, slot) == Some(seat) {
                     if to.is_some() {
@@ -245,11 +261,9 @@ impl Locator {
     }
 
     fn add(&mut self, number: usize, slot: Slot) {
-        let start = self.buckets_at();
-        let shard = &mut self.shards[number];
+        let (memory, shard) = self.memory_mut(number);
         let largest = shard.buckets as usize == MAX_BUCKETS;
         if (shard.len as usize) < room_in(shard.buckets) || largest {
-            let memory = &mut self.buckets.block_mut(shard.at)[start..];
             match place(memory, shard.buckets, slot) {
                 None => shard.len += 1,
                 Some(slot) if largest => {
@@ -272,9 +286,8 @@ impl Locator {
     /// All slots of a shard but the strays.
     fn slots(&self, number: usize) -> Vec<Slot> {
         let shard = &self.shards[number];
-        let memory = &self.buckets.block(shard.at)[self.buckets_at()..];
         let mut slots = Vec::with_capacity(shard.len as usize + 1);
-        for bucket in memory.chunks_exact(LINE).take(shard.buckets as usize) {
+        for bucket in &self.memory(shard)[..shard.buckets as usize] {
             slots.extend((0..SLOTS).filter_map(|slot| read(bucket, slot)));
         }
         slots
@@ -290,8 +303,7 @@ impl Locator {
     fn fill(&mut self, number: usize, mut buckets: u32, slots: &[Slot]) {
         loop {
             self.allocate(number, buckets);
-            let start = self.buckets_at();
-            let memory = &mut self.buckets.block_mut(self.shards[number].at)[start..];
+            let (memory, _) = self.memory_mut(number);
             let full = pour(memory, buckets, slots);
             let mut homeless = Vec::new();
             for slot in full {
@@ -319,7 +331,7 @@ impl Locator {
     }
 
     fn allocate(&mut self, number: usize, buckets: u32) {
-        let bytes = self.buckets_at() + buckets as usize * LINE;
+        let bytes = (self.buckets_at() + buckets as usize) * LINE;
         let at = self.buckets.allocate(bytes, narrow(number));
         self.buckets.block_mut(at)[4..].fill(0);
         self.shards[number] = Shard { at, buckets, len: 0 };
@@ -361,9 +373,9 @@ impl Locator {
             assert!(owned || self.shards.len() == 1, "a shard owns its block");
             assert_eq!(self.slots(number).len(), shard.len as usize);
             len += shard.len as usize;
-            for bucket in 0..shard.buckets as usize {
-                let bucket_at = self.buckets_at() + bucket * LINE;
-                for slot in (0..SLOTS).filter_map(|slot| read(&block[bucket_at..], slot)) {
+            let buckets = &self.memory(shard)[..shard.buckets as usize];
+            for (bucket, held) in buckets.iter().enumerate() {
+                for slot in (0..SLOTS).filter_map(|slot| read(held, slot)) {
                     assert!(buckets_of(slot.bits, shard.buckets).contains(&bucket));
                 }
             }

@@ -82,6 +82,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod update;
 mod warm;
 
 use std::ops::ControlFlow;
@@ -94,7 +95,8 @@ pub use mem::give_back;
 use packed::{Buffer, Packed};
 use seat::Seat;
 use tally::Tally;
-use tree::{Limits, Place, Tree};
+use tree::{Limits, Place, Tree, row_in};
+use update::Player;
 pub use warm::WARM;
 
 use crate::{Position, SortKey, board::Ties, time::Millis};
@@ -287,12 +289,6 @@ impl RankIndex {
         self.tree.leaf(seat.leaf()).record_in(seat.slot())
     }
 
-    #[inline]
-    fn place(&self, seat: Seat) -> Place {
-        let leaf = seat.leaf();
-        Place { leaf, row: row_in(self.tree.leaf(leaf), seat.slot()) }
-    }
-
     /// Adds a player or replaces its record; returns the record it had.
     pub fn upsert(&mut self, id: &str, record: Record) -> Option<Record> {
         self.change(id, None, record, None).previous
@@ -309,47 +305,43 @@ impl RankIndex {
     ) -> Change {
         let mut buffer = Buffer::new();
         let id = Packed::new(id, &mut buffer);
-        let hash = id.hash();
         let ranked = ties == Some(Ties::Earliest);
         let Self { tree, locator, total, .. } = self;
-        tree.prefetch_where(record.key);
+        let finger = tree.expected(record.key);
+        tree.prefetch_where(finger);
         *total += i128::from(record.key.folded);
         let spot = spot.and_then(|Spot(seat)| Some((seat, tree.row_at(seat, id)?)));
         let found = spot.or_else(|| {
-            let seat = locate(tree, locator, hash, id)?;
+            let seat = locate(tree, locator, id.hash(), id)?;
             Some((seat, row_in(tree.leaf(seat.leaf()), seat.slot())))
         });
+        tree.prefetch_expected(finger);
+        // Not right after packing: bytes that were just written in two pieces cannot be read in others at once.
+        let hash = id.hash();
         let Some((seat, row)) = found else {
-            tree.prefetch_expected(record.key);
             // Before the tree changes: a split of a shard asks who sits where.
             locator.reserve(|slots, out| hashes_at(tree, slots, out));
-            let inserted = tree.insert(locator, id, record, ranked);
-            locator.insert(hash, inserted.seat);
+            let seat = tree.insert(locator, id, record);
+            locator.insert(hash, seat);
             self.count(None, Some(record.key.folded));
-            let after = self.place_by(ties, record.key, || inserted.position);
+            let position = ranked.then(|| self.tree.position(self.tree.place(seat)));
+            let after = self.place_by(ties, record.key, position);
             return Change { previous: None, before: None, after };
         };
-        let place = Place { leaf: seat.leaf(), row };
-        let leaf = tree.leaf(place.leaf);
+        let leaf = tree.leaf(seat.leaf());
         let previous = leaf.record_in(seat.slot());
         let within = tree.height == 0 || leaf.spans(record.key);
         *total -= i128::from(previous.key.folded);
-        let before = self.place_by(ties, previous.key, || Some(self.tree.position(place)));
+        let player = Player { id, hash, seat, row };
+        let had = ranked.then(|| tree.position(Place { leaf: seat.leaf(), row }));
+        let before = self.place_by(ties, previous.key, had);
         let Self { tree, locator, .. } = self;
-        let now =
-            within.then(|| tree.update_within(locator, (seat, row), id, hash, record)).flatten();
-        let position = if let Some(now) = now {
-            before.filter(|_| ranked).map(|before| Position(before.0 - row as u64 + now as u64))
-        } else {
-            tree.prefetch_expected(record.key);
-            tree.remove(locator, place);
-            // Someone else may sit there by now, or even this player again: neither matters to the locator.
-            let inserted = tree.insert(locator, id, record, ranked);
-            locator.relocate(hash, seat, inserted.seat);
-            inserted.position
+        let has = match within.then(|| tree.update_within(locator, player, record)).flatten() {
+            Some(now) => had.map(|had| Position(had.0 - row as u64 + now as u64)),
+            None => tree.update(locator, player, record, finger, ranked),
         };
         self.count(Some(previous.key.folded), Some(record.key.folded));
-        let after = self.place_by(ties, record.key, || position);
+        let after = self.place_by(ties, record.key, has);
         Change { previous: Some(previous), before, after }
     }
 
@@ -358,10 +350,10 @@ impl RankIndex {
         &self,
         ties: Option<Ties>,
         key: SortKey,
-        position: impl FnOnce() -> Option<Position>,
+        position: Option<Position>,
     ) -> Option<Position> {
         match ties? {
-            Ties::Earliest => position(),
+            Ties::Earliest => position,
             Ties::Share => Some(self.before_score(key.folded)),
         }
     }
@@ -374,7 +366,7 @@ impl RankIndex {
         let seat = locate(&self.tree, &self.locator, hash, id)?;
         let record = self.record_at(seat);
         self.total -= i128::from(record.key.folded);
-        let place = self.place(seat);
+        let place = self.tree.place(seat);
         self.tree.remove(&mut self.locator, place);
         self.locator.remove(hash, seat);
         self.count(Some(record.key.folded), None);
@@ -389,11 +381,11 @@ impl RankIndex {
         } else if let Some(tally) = &mut self.tally
             && had != has
         {
-            if let Some(folded) = had {
-                tally.remove(folded);
-            }
-            if let Some(folded) = has {
-                tally.add(folded, 1);
+            match (had, has) {
+                (Some(had), Some(has)) => tally.shift(had, has),
+                (Some(had), None) => tally.remove(had),
+                (None, Some(has)) => tally.add(has, 1),
+                (None, None) => {}
             }
             if tally.scores() > 2 * most_scores(&self.tree) {
                 self.stop_tally();
@@ -504,12 +496,6 @@ fn locate(tree: &Tree, locator: &Locator, hash: u64, id: Packed<'_>) -> Option<S
         tree.parts_at(seat).prefetch();
         tree.leaf(seat.leaf()).is_in(seat.slot(), id).then_some(seat)
     })
-}
-
-/// The row of a player who is here.
-#[inline]
-fn row_in(leaf: Leaf<'_>, slot: usize) -> usize {
-    leaf.row_in(slot).expect("the locator knows who sits where")
 }
 
 /// The hashes of the players in some seats, in their order.

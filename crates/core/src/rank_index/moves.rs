@@ -1,5 +1,6 @@
 //! Players who got another seat while a leaf was changed, for the locator.
 
+use super::bucket::Bucket;
 use super::locator::Locator;
 use super::mem::prefetch;
 use super::packed::Packed;
@@ -16,6 +17,11 @@ struct Move {
 }
 
 impl Moves {
+    /// With room for so many.
+    pub(super) fn with_capacity(players: usize) -> Self {
+        Self(Vec::with_capacity(players))
+    }
+
     #[inline]
     pub(super) fn push(&mut self, id: Packed<'_>, from: Seat, to: Seat) {
         if from != to {
@@ -26,12 +32,12 @@ impl Moves {
     /// Asks for what the locator has of these players, so that it is there by the time they are told of.
     pub(super) fn fetch(&self, locator: &Locator) {
         for few in self.0.chunks(16) {
-            let mut buckets = [None; 16];
+            let mut buckets = [None::<[&Bucket; 2]>; 16];
             for (both, moved) in buckets.iter_mut().zip(few) {
                 *both = locator.buckets_for(moved.hash);
             }
             for bucket in buckets.into_iter().flatten().flatten() {
-                prefetch(&bucket[0]);
+                prefetch(bucket);
             }
         }
     }

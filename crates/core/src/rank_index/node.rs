@@ -77,6 +77,16 @@ pub(super) struct Counts {
     few: [u8; FANOUT],
 }
 
+impl Counts {
+    /// The players of the smaller of the two leaves beside one, as far as there are any.
+    #[inline]
+    pub(super) fn smaller_neighbour(&self, index: usize) -> u32 {
+        let few = &self.few[..usize::from(self.len)];
+        let count = |index: usize| few.get(index).map_or(u32::MAX, |&count| u32::from(count));
+        count(index.wrapping_sub(1)).min(count(index + 1))
+    }
+}
+
 /// The rest of a node.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -258,13 +268,6 @@ impl NodeRef<'_> {
             before = after;
         }
         None
-    }
-
-    /// The players of the smaller of the two children beside one; many if there is none.
-    pub(super) fn smaller_neighbour(self, index: usize) -> u32 {
-        let before = index.checked_sub(1).map_or(u32::MAX, |before| self.count_of(before));
-        let after = if index + 1 < self.len() { self.count_of(index + 1) } else { u32::MAX };
-        before.min(after)
     }
 
     pub(super) fn count(self) -> u32 {

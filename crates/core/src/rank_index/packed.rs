@@ -176,14 +176,21 @@ const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
 /// Packs an even number of digits; whether all are lower-case hex.
 #[inline]
 fn hex(text: &[u8], out: &mut [u8]) -> bool {
-    let (sixteens, rest) = text.as_chunks::<16>();
-    let (eights_out, out) = out.as_chunks_mut::<8>().0.split_at_mut(sixteens.len());
-    for (sixteen, eight) in sixteens.iter().zip(eights_out) {
+    let (sixteens, _) = text.as_chunks::<16>();
+    let Some(last) = text.last_chunk::<16>() else { return short_hex(text, out) };
+    for (sixteen, eight) in sixteens.iter().zip(out.as_chunks_mut::<8>().0) {
         let Some(packed) = hex_of_sixteen(sixteen) else { return false };
         *eight = packed;
     }
-    let out = out.as_flattened_mut();
-    let (eights, rest) = rest.as_chunks::<8>();
+    // Those at the end once more where they are no sixteen of their own.
+    let Some(packed) = hex_of_sixteen(last) else { return false };
+    out[text.len() / 2 - 8..][..8].copy_from_slice(&packed);
+    true
+}
+
+/// The same with less than sixteen.
+fn short_hex(text: &[u8], out: &mut [u8]) -> bool {
+    let (eights, rest) = text.as_chunks::<8>();
     let (fours, out_rest) = out.split_at_mut(4 * eights.len());
     for (eight, four) in eights.iter().zip(fours.as_chunks_mut::<4>().0) {
         let Some(packed) = hex_of_eight(*eight) else { return false };

@@ -12,21 +12,22 @@ use super::tree::{NONE, Place, Tree};
 
 impl Tree {
     /// Removes the player at a place.
-    pub(super) fn remove(&mut self, locator: &mut Locator, Place { leaf, row }: Place) {
-        let found = self.leaves[leaf as usize];
-        let (at, parent) = (found.at(), found.parent());
-        let block = self.blocks.block_mut(at);
-        let head = edit::remove(block, row);
-        let mut neighbour = u32::MAX;
-        let mut link = parent;
+    pub(super) fn remove(&mut self, locator: &mut Locator, place: Place) {
+        let mut link = self.leaves[place.leaf as usize].parent();
         while let Some((above, index)) = link.get() {
             let mut node = self.nodes.get_mut(above);
             node.count_down(index);
-            if link == parent && node.counts.level == 1 {
-                neighbour = node.get().smaller_neighbour(index);
-            }
             link = node.counts.parent;
         }
+        self.take_out(locator, place);
+    }
+
+    /// Removes the player at a place, the counts above being right already.
+    #[inline]
+    pub(super) fn take_out(&mut self, locator: &mut Locator, Place { leaf, row }: Place) {
+        let found = self.leaves[leaf as usize];
+        let (at, parent) = (found.at(), found.parent());
+        let head = edit::remove(self.blocks.block_mut(at), row);
         if head.rows == 0 {
             self.free_block(at);
             self.free_leaf(leaf);
@@ -37,6 +38,9 @@ impl Tree {
             self.first_changed(leaf);
         }
         // Judged by the counts in the parent, which are at hand; only then are the neighbours looked at.
+        let neighbour = parent
+            .get()
+            .map_or(u32::MAX, |(above, index)| self.nodes.counts(above).smaller_neighbour(index));
         let (size, together) = (head.exact().size(), head.rows + neighbour as usize);
         let few = together <= self.limits.leaf_rows * 3 / 4
             && together * size <= self.limits.leaf_bytes * 3 / 4 * head.rows;
@@ -48,11 +52,11 @@ impl Tree {
     /// Gives a leaf a smaller block, without room for more than the end of a line leaves: nearly all leaves that lose rows get few
     /// new ones. One in which rows follow one another has to do so anew before it gets much room again.
     fn shrink(&mut self, locator: &mut Locator, leaf: u32) {
-        let head = self.leaf(leaf).head;
+        let head = self.leaf(leaf).head();
         let (mut smaller, bytes) = self.with_room(head.exact(), 0);
         smaller.run = Run::default();
         let at = self.leaves[leaf as usize].at();
-        let mut moves = Moves::default();
+        let mut moves = Moves::with_capacity(head.cap.saturating_sub(smaller.cap));
         edit::vacate(self.blocks.block_mut(at), smaller.cap, |id, from, to| {
             moves.push(id, Seat::new(leaf, from), Seat::new(leaf, to));
         });
@@ -70,7 +74,7 @@ impl Tree {
         for (left, right) in [after, before].into_iter().flatten() {
             let node = self.node(parent);
             let (a, b) = (node.child(left), node.child(right));
-            let (head_a, head_b) = (self.leaf(a).head, self.leaf(b).head);
+            let (head_a, head_b) = (self.leaf(a).head(), self.leaf(b).head());
             if head_a.exact().size() + head_b.exact().size() > self.limits.leaf_bytes * 7 / 8
                 || head_a.rows + head_b.rows > self.limits.leaf_rows * 3 / 4
             {

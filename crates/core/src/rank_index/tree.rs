@@ -163,9 +163,17 @@ impl Tree {
     }
 
     /// The row of a player, if it still is where it was found some time ago.
+    #[inline]
     pub(super) fn row_at(&self, seat: Seat, id: Packed<'_>) -> Option<usize> {
         let leaf = self.leaf_in_use(seat.leaf())?;
-        leaf.is_in(seat.slot(), id).then(|| leaf.row_in(seat.slot())).flatten()
+        if leaf.is_in(seat.slot(), id) { leaf.row_in(seat.slot()) } else { None }
+    }
+
+    /// The place of the player in a seat.
+    #[inline]
+    pub(super) fn place(&self, seat: Seat) -> Place {
+        let leaf = seat.leaf();
+        Place { leaf, row: row_in(self.leaf(leaf), seat.slot()) }
     }
 
     /// The id of the player in a seat.
@@ -175,6 +183,7 @@ impl Tree {
     }
 
     /// A leaf, if the number is that of one.
+    #[inline]
     fn leaf_in_use(&self, leaf: u32) -> Option<Leaf<'_>> {
         let held = self.leaves.get(leaf as usize).filter(|held| held.at() != Address::NONE)?;
         Some(Leaf::new(self.blocks.block(held.at())))
@@ -406,6 +415,12 @@ impl Tree {
         self.nodes.counts_mut(node).parent = free_link(self.free_node);
         self.free_node = node;
     }
+}
+
+/// The row of a player who is here.
+#[inline]
+pub(super) fn row_in(leaf: Leaf<'_>, slot: usize) -> usize {
+    leaf.row_in(slot).expect("the locator knows who sits where")
 }
 
 /// How a free number tells the next free one.

@@ -10,6 +10,7 @@
 
 use std::ops::Range;
 
+use super::bucket::Bucket;
 use super::heap::Address;
 use super::leaf::Leaf;
 use super::locator::candidates;
@@ -17,8 +18,8 @@ use super::mem::{LINE, prefetch, prefetch_all};
 use super::node::{number_of, score_number};
 use super::packed::{Buffer, Packed};
 use super::seat::Seat;
-use super::tree::{NONE, Parts, Place, Tree};
-use super::{RankIndex, Record, Spot, locate, row_in};
+use super::tree::{NONE, Parts, Place, Tree, row_in};
+use super::{RankIndex, Record, Spot, locate};
 use crate::{Position, SortKey, board::Ties};
 
 /// Players to fetch ahead in one go. More would push each other out of the cache before they are used.
@@ -102,24 +103,32 @@ impl RankIndex {
 
     /// Which of the candidates is the right one would need the leaf; the first nearly always is.
     fn fetch<'a>(&'a self, ids: &[&'a str], buffers: &'a mut [Buffer; WARM]) -> Vec<Sought<'a>> {
-        let pack = |(id, buffer): (&&'a str, &'a mut Buffer)| {
-            let id = Packed::new(id, buffer);
-            let hash = id.hash();
-            Sought { id, hash, buckets: self.locator.buckets_for(hash), seat: None }
+        let pack = |(id, buffer): (&&'a str, &'a mut Buffer)| Sought {
+            id: Packed::new(id, buffer),
+            hash: 0,
+            buckets: None,
+            seat: None,
         };
         let mut sought: Vec<Sought<'a>> = ids.iter().zip(buffers).map(pack).collect();
+        // Not right after packing: bytes that were just written in two pieces cannot be read in others at once.
+        for sought in &mut sought {
+            sought.hash = sought.id.hash();
+            sought.buckets = self.locator.buckets_for(sought.hash);
+        }
         for (step, range) in turns(sought.len(), 3) {
             let group = &mut sought[range];
             match step {
                 0 => {
                     for bucket in group.iter().filter_map(|sought| sought.buckets).flatten() {
-                        prefetch(&bucket[0]);
+                        prefetch(bucket);
                     }
                 }
                 1 => {
                     for sought in group.iter_mut() {
-                        let both = sought.buckets.into_iter().flatten();
-                        sought.seat = both.flat_map(|b| candidates(b, sought.hash)).next();
+                        sought.seat = sought.buckets.and_then(|[first, second]| {
+                            let candidate = |bucket| candidates(bucket, sought.hash).next();
+                            candidate(first).or_else(|| candidate(second))
+                        });
                     }
                     for seat in group.iter().filter_map(|sought| sought.seat) {
                         prefetch(&self.tree.leaves[seat.leaf() as usize]);
@@ -148,7 +157,7 @@ fn turns(players: usize, steps: usize) -> impl Iterator<Item = (usize, Range<usi
 struct Sought<'a> {
     id: Packed<'a>,
     hash: u64,
-    buckets: Option<[&'a [u8]; 2]>,
+    buckets: Option<[&'a Bucket; 2]>,
     seat: Option<Seat>,
 }
 
@@ -230,37 +239,41 @@ impl Tree {
     /// Asks for the last row of a leaf, the slot of the next one, and the next leaf's first key where that matters.
     fn prefetch_end(&self, number: u32) {
         let leaf = self.leaf(number);
-        if !leaf.head.closed {
+        if !leaf.header.closed() {
             self.prefetch_separators(number);
         }
-        for row in [leaf.rows() - 1, leaf.rows().min(leaf.head.cap - 1)] {
-            prefetch(&leaf.block[leaf.head.at(leaf.slot(row))]);
+        for row in [leaf.rows() - 1, leaf.rows().min(leaf.header.cap() - 1)] {
+            prefetch(&leaf.block[leaf.header.at(leaf.slot(row))]);
         }
     }
 
-    /// Asks where the leaf is to which a player with this key will probably go.
+    /// Asks where the leaf is to which a player will probably go.
     #[inline]
-    pub(super) fn prefetch_where(&self, key: SortKey) {
-        if let Some(leaf) = self.expected(key) {
+    pub(super) fn prefetch_where(&self, expected: Option<u32>) {
+        if let Some(leaf) = expected {
             prefetch(&self.leaves[leaf as usize]);
         }
     }
 
     /// Asks for the beginning of that leaf, once it is known where it is.
     #[inline]
-    pub(super) fn prefetch_expected(&self, key: SortKey) {
-        if let Some(leaf) = self.expected(key)
-            && self.leaves[leaf as usize].at() != Address::NONE
+    pub(super) fn prefetch_expected(&self, expected: Option<u32>) {
+        if let Some(leaf) = expected
+            && let held = self.leaves[leaf as usize]
+            && held.at() != Address::NONE
         {
-            self.prefetch_parent(leaf);
-            for line in self.block(leaf).chunks(LINE).take(3) {
+            if let Some((parent, _)) = held.parent().get() {
+                prefetch(self.nodes.counts(parent));
+            }
+            for line in self.blocks.block(held.at()).chunks(LINE).take(3) {
                 prefetch(&line[0]);
             }
         }
     }
 
+    /// The leaf to which a player with this key will probably go.
     #[inline]
-    fn expected(&self, key: SortKey) -> Option<u32> {
+    pub(super) fn expected(&self, key: SortKey) -> Option<u32> {
         let leaf = if self.trust.pays() { self.ends.get(key.folded)? } else { return None };
         ((leaf as usize) < self.leaves.len()).then_some(leaf)
     }

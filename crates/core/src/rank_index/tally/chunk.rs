@@ -80,6 +80,18 @@ impl Chunk {
         self.players[place] == 0
     }
 
+    /// Counts a player at another score, if both are here and the one has others left. Otherwise changes nothing.
+    #[inline]
+    pub(super) fn shift(&mut self, from: i64, to: i64) -> bool {
+        let (old, new) = (self.place(from), self.place(to));
+        let counts = self.has(old, from) && self.has(new, to) && self.players[old] > 1;
+        if counts {
+            self.count_down(old);
+            self.count_up(new, 1);
+        }
+        counts
+    }
+
     pub(super) fn insert(&mut self, place: usize, folded: i64, players: u32) {
         self.scores.copy_within(place..self.len, place + 1);
         self.players.copy_within(place..self.len, place + 1);

@@ -93,6 +93,19 @@ impl Tally {
         }
     }
 
+    /// A player who had one score has another.
+    #[inline]
+    pub(super) fn shift(&mut self, from: i64, to: i64) {
+        let at = self.chunk_of(from);
+        let next = self.floors.get(at + 1);
+        // Most go to a score of the same chunk that others have as well.
+        let near = self.floors[at] <= to && next.is_none_or(|&next| to < next);
+        if !(near && self.chunks[at].shift(from, to)) {
+            self.remove(from);
+            self.add(to, 1);
+        }
+    }
+
     /// How many players have a smaller score, whether or not anybody has this one.
     #[inline]
     pub(super) fn before(&self, folded: i64) -> u64 {
