@@ -123,7 +123,11 @@ pub struct Found {
 
 /// Where a player was found.
 #[derive(Clone, Copy, Debug)]
-pub struct Spot(Seat);
+pub struct Spot {
+    seat: Seat,
+    /// To fetch what the locator has of the player.
+    hash: u64,
+}
 
 /// What a change did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -280,8 +284,9 @@ impl RankIndex {
     pub fn look_up(&self, id: &str) -> Option<(Record, Spot)> {
         let mut buffer = Buffer::new();
         let id = Packed::new(id, &mut buffer);
-        let seat = locate(&self.tree, &self.locator, id.hash(), id)?;
-        Some((self.record_at(seat), Spot(seat)))
+        let hash = id.hash();
+        let seat = locate(&self.tree, &self.locator, hash, id)?;
+        Some((self.record_at(seat), Spot { seat, hash }))
     }
 
     #[inline]
@@ -310,13 +315,14 @@ impl RankIndex {
         let finger = tree.expected(record.key);
         tree.prefetch_where(finger);
         *total += i128::from(record.key.folded);
-        let spot = spot.and_then(|Spot(seat)| Some((seat, tree.row_at(seat, id)?)));
+        let spot = spot.and_then(|Spot { seat, .. }| Some((seat, tree.row_at(seat, id)?)));
         let found = spot.or_else(|| {
             let seat = locate(tree, locator, id.hash(), id)?;
             Some((seat, row_in(tree.leaf(seat.leaf()), seat.slot())))
         });
         tree.prefetch_expected(finger);
-        // Not right after packing: bytes that were just written in two pieces cannot be read in others at once.
+        // Not the spot's, which may be anyone's; and not right after packing, because bytes that were just written in two pieces
+        // cannot be read in others at once.
         let hash = id.hash();
         let Some((seat, row)) = found else {
             // Before the tree changes: a split of a shard asks who sits where.

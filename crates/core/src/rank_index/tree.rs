@@ -182,6 +182,13 @@ impl Tree {
         self.leaf(seat.leaf()).id_in(seat.slot())
     }
 
+    /// A seat, if there still is such a leaf.
+    #[inline]
+    pub(super) fn in_use(&self, seat: Seat) -> Option<Seat> {
+        let held = self.leaves.get(seat.leaf() as usize)?;
+        (held.at() != Address::NONE).then_some(seat)
+    }
+
     /// A leaf, if the number is that of one.
     #[inline]
     fn leaf_in_use(&self, leaf: u32) -> Option<Leaf<'_>> {

@@ -32,15 +32,32 @@ impl RankIndex {
     /// Fetches what finding, ranking and updating these players will need, up to [`WARM`] of them. Work on a large batch
     /// goes in groups of so many: warm a group, then use it.
     pub fn warm(&self, ids: &[&str]) {
-        let mut buffers = [const { Buffer::new() }; WARM];
+        let mut buffers = vec![Buffer::new(); ids.len()];
         self.fetch(ids, &mut buffers);
     }
 
     /// [`look_up`](Self::look_up) for up to [`WARM`] players at once, in their order.
     pub fn look_up_many(&self, ids: &[&str], mut found: impl FnMut(Option<(Record, Spot)>)) {
         self.visit_many(ids, |seen| {
-            found(seen.map(|(seat, leaf)| (leaf.record_in(seat.slot()), Spot(seat))));
+            found(seen.map(|(spot, leaf)| (leaf.record_in(spot.seat.slot()), spot)));
         });
+    }
+
+    /// The same as [`warm`](Self::warm) for players who were looked up.
+    pub fn warm_spots(&self, spots: &[Spot]) {
+        let spots = &spots[..spots.len().min(WARM)];
+        for (step, range) in turns(spots.len(), 2) {
+            let group = &spots[range];
+            if step > 0 {
+                // Someone may have left in the meantime, and the leaf with it.
+                self.tree.fetch_seats(group.iter().map(|spot| self.tree.in_use(spot.seat)));
+                continue;
+            }
+            for spot in group {
+                self.tree.leaves.get(spot.seat.leaf() as usize).into_iter().for_each(prefetch);
+                self.locator.buckets_for(spot.hash).into_iter().flatten().for_each(prefetch);
+            }
+        }
     }
 
     /// [`position`](Self::position) or [`shared_position`](Self::shared_position) for up to [`WARM`] players at once,
@@ -53,7 +70,7 @@ impl RankIndex {
     ) {
         if ties == Ties::Earliest {
             self.visit_many(ids, |seen| {
-                found(seen.map(|(seat, leaf)| {
+                found(seen.map(|(Spot { seat, .. }, leaf)| {
                     let place = Place { leaf: seat.leaf(), row: row_in(leaf, seat.slot()) };
                     (self.tree.position(place), leaf.record_in(seat.slot()))
                 }));
@@ -63,7 +80,7 @@ impl RankIndex {
         let mut records = [None; WARM];
         let mut at = 0;
         self.visit_many(ids, |seen| {
-            records[at] = seen.map(|(seat, leaf)| leaf.record_in(seat.slot()));
+            records[at] = seen.map(|(spot, leaf)| leaf.record_in(spot.seat.slot()));
             at += 1;
         });
         let records = &records[..ids.len()];
@@ -90,19 +107,19 @@ impl RankIndex {
         self.tree.descend(&ways[..keys.len()]);
     }
 
-    /// Calls `visit` with the seat and the leaf of each player, in their order.
-    fn visit_many(&self, ids: &[&str], mut visit: impl FnMut(Option<(Seat, Leaf<'_>)>)) {
+    /// Calls `visit` with the spot and the leaf of each player, in their order.
+    fn visit_many(&self, ids: &[&str], mut visit: impl FnMut(Option<(Spot, Leaf<'_>)>)) {
         assert!(ids.len() <= WARM, "up to {WARM} players at once");
-        let mut buffers = [const { Buffer::new() }; WARM];
+        let mut buffers = vec![Buffer::new(); ids.len()];
         for Sought { id, hash, seat, .. } in self.fetch(ids, &mut buffers) {
-            let seen = |seat: Seat| (seat, self.tree.leaf(seat.leaf()));
-            let here = seat.map(seen).filter(|(seat, leaf)| leaf.is_in(seat.slot(), id));
+            let seen = |seat: Seat| (Spot { seat, hash }, self.tree.leaf(seat.leaf()));
+            let here = seat.map(seen).filter(|(spot, leaf)| leaf.is_in(spot.seat.slot(), id));
             visit(here.or_else(|| locate(&self.tree, &self.locator, hash, id).map(seen)));
         }
     }
 
     /// Which of the candidates is the right one would need the leaf; the first nearly always is.
-    fn fetch<'a>(&'a self, ids: &[&'a str], buffers: &'a mut [Buffer; WARM]) -> Vec<Sought<'a>> {
+    fn fetch<'a>(&'a self, ids: &[&'a str], buffers: &'a mut [Buffer]) -> Vec<Sought<'a>> {
         let pack = |(id, buffer): (&&'a str, &'a mut Buffer)| Sought {
             id: Packed::new(id, buffer),
             hash: 0,
@@ -134,7 +151,7 @@ impl RankIndex {
                         prefetch(&self.tree.leaves[seat.leaf() as usize]);
                     }
                 }
-                _ => self.tree.fetch_seats(group),
+                _ => self.tree.fetch_seats(group.iter().map(|sought| sought.seat)),
             }
         }
         sought
@@ -212,10 +229,10 @@ impl Tree {
     }
 
     /// Asks for what some players, up to [`GROUP`] of them, have in their leaves, and for what a climb reads of the parents.
-    fn fetch_seats(&self, group: &[Sought<'_>]) {
+    fn fetch_seats(&self, seats: impl Iterator<Item = Option<Seat>>) {
         let mut all = [None; GROUP];
-        for (parts, sought) in all.iter_mut().zip(group) {
-            *parts = sought.seat.map(|seat| {
+        for (parts, seat) in all.iter_mut().zip(seats) {
+            *parts = seat.map(|seat| {
                 let parent = self.leaves[seat.leaf() as usize].parent().get();
                 (self.parts_at(seat), parent.map(|(parent, _)| self.nodes.counts(parent)))
             });

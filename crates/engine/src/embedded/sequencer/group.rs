@@ -8,7 +8,7 @@ use standings_core::{
     Board, BoardId, EventId, Millis, Name, PlayerId, Profile, SeasonId,
     board::OncePer,
     limits::MAX_AHEAD,
-    rank_index::{Spot, WARM},
+    rank_index::{Record as Held, Spot, WARM},
     rule::{Entry, Rejection, Submission, decide, event_time},
 };
 use tokio::sync::oneshot;
@@ -114,13 +114,21 @@ impl Draft {
         }))
     }
 
-    /// The player's entry as this group has it, and where the standing has it.
-    fn entry(&self, target: usize, player: &PlayerId) -> (Option<Entry>, Option<Spot>) {
+    /// The player's entry as this group has it, and where the standing has it, which may have been looked up.
+    fn entry(
+        &self,
+        target: usize,
+        player: &PlayerId,
+        ahead: Option<&Ahead>,
+    ) -> (Option<Entry>, Option<Spot>) {
         if let Some(entry) = self.entries.get(&(target, player.clone())) {
             return (Some(*entry), None);
         }
-        let Target { live, definition, .. } = &self.targets[target];
-        let found = live.read().index().look_up(player);
+        let Target { live, definition, season, .. } = &self.targets[target];
+        let found = match ahead {
+            Some(ahead) if ahead.season == *season => ahead.found,
+            _ => live.read().index().look_up(player),
+        };
         found.map(|(record, spot)| (entry_of(definition.order(), record), spot)).unzip()
     }
 
@@ -242,12 +250,14 @@ impl Sequencer {
         let mut outcomes = Vec::with_capacity(submissions.len());
         draft.records.reserve(submissions.len());
         let mut rest = submissions.into_iter();
+        let mut ahead = Vec::new().into_iter();
         for (number, known) in known.into_iter().enumerate() {
             if number % WARM == 0 {
-                warm(board, rest.as_slice().iter().map(|s| &s.player), now);
+                let players = rest.as_slice().iter().map(|submission| &submission.player);
+                ahead = look_ahead(board, players, now).into_iter();
             }
             let Some(submission) = rest.next() else { break };
-            let outcome = decide_one(draft, board, submission, known, now);
+            let outcome = decide_one(draft, board, submission, known, ahead.next(), now);
             outcomes.push(outcome.unwrap_or_else(Outcome::Rejected));
         }
         Ok(outcomes)
@@ -374,12 +384,30 @@ impl Sequencer {
     }
 }
 
-/// Brings the memory that deciding will need into the cache, for a few players at once.
-fn warm<'a>(board: &BoardState, players: impl Iterator<Item = &'a PlayerId>, now: Millis) {
-    if let Some(live) = board.seasons.get(board.current(now)).and_then(|season| season.live()) {
+/// What the standing of a season has of a player.
+#[derive(Clone, Copy)]
+struct Ahead {
+    season: SeasonNo,
+    found: Option<(Held, Spot)>,
+}
+
+/// Looks the next few players up in the current season, all at once: one by one they would wait for memory. Until the group is
+/// published nothing there changes.
+fn look_ahead<'a>(
+    board: &BoardState,
+    players: impl Iterator<Item = &'a PlayerId>,
+    now: Millis,
+) -> Vec<Ahead> {
+    let mut ahead = Vec::new();
+    if let Some(season) = board.seasons.get(board.current(now))
+        && let Some(live) = season.live()
+    {
         let players: Vec<&str> = players.take(WARM).map(PlayerId::as_str).collect();
-        live.read().index().warm(&players);
+        ahead.reserve(players.len());
+        let found = |found| ahead.push(Ahead { season: season.no, found });
+        live.read().index().look_up_many(&players, found);
     }
+    ahead
 }
 
 /// What the history knows of a submission. There is one of each of a group, and nearly all are empty: it is small.
@@ -396,6 +424,7 @@ fn decide_one(
     board: &BoardState,
     submission: Submission,
     known: Known,
+    ahead: Option<Ahead>,
     now: Millis,
 ) -> Result<Outcome, Rejection> {
     if let Some(stored) = draft.recorded(board.no, submission.event_id.as_ref(), known.recorded) {
@@ -415,7 +444,7 @@ fn decide_one(
         .season_at(at)
         .and_then(|index| draft.target(board, index))
         .ok_or(Rejection::SeasonClosed)?;
-    let (previous, spot) = draft.entry(target, &submission.player);
+    let (previous, spot) = draft.entry(target, &submission.player, ahead.as_ref());
     let once = board.definition.once_per().is_some();
     let in_group = once && draft.accepted.contains(&(board.no, submission.player.clone()));
     let last = if in_group { Some(now) } else { known.last };

@@ -4,7 +4,7 @@ use parking_lot::{ArcRwLockWriteGuard, RawRwLock};
 use standings_core::{
     PlayerId, SortKey,
     board::Ties,
-    rank_index::{Change, WARM},
+    rank_index::{Change, Spot, WARM},
     rule::Rejection,
 };
 
@@ -78,10 +78,13 @@ fn publish_events(targets: &[Target], events: &mut [DraftEvent]) {
 /// Brings the memory that a few changes will need into the cache at once.
 fn warm(live: &Live, target: &Target, events: &[DraftEvent]) {
     let order = target.definition.order();
-    let players: Vec<&str> = events.iter().map(|event| event.player.as_str()).collect();
+    let unknown = events.iter().filter(|event| event.spot.is_none());
+    let players: Vec<&str> = unknown.map(|event| event.player.as_str()).collect();
+    let spots: Vec<Spot> = events.iter().filter_map(|event| event.spot).collect();
     let key = |event: &DraftEvent| SortKey::new(order, event.entry.score, event.entry.at);
     let keys: Vec<SortKey> = events.iter().map(key).collect();
     live.index().warm(&players);
+    live.index().warm_spots(&spots);
     live.index().warm_keys(&keys);
 }
 
