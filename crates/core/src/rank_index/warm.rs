@@ -244,7 +244,8 @@ impl Tree {
             }
         }
         for (parts, _) in all.iter().flatten() {
-            parts.prefetch();
+            prefetch_all(parts.start);
+            prefetch(parts.row[1]);
         }
     }
 
