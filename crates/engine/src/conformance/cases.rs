@@ -165,6 +165,7 @@ macro_rules! conformance_cases {
                 a_player_has_seasons_newest_first,
                 a_season_in_its_grace_is_among_them,
                 seasons_of_a_player_are_narrowed_and_paged,
+                seasons_that_begin_at_the_same_instant_are_paged_as_well,
                 the_best_season_is_by_the_order_of_the_board,
                 the_open_season_may_be_the_best,
                 imported_scores_are_among_the_seasons,

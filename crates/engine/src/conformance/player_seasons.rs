@@ -107,6 +107,27 @@ pub async fn seasons_of_a_player_are_narrowed_and_paged(world: &mut World) {
     assert_eq!(ask(query).await, text("17", true));
 }
 
+/// Closed one after the other faster than the clock goes on.
+pub async fn seasons_that_begin_at_the_same_instant_are_paged_as_well(world: &mut World) {
+    let board = world.board("b", "{}").await;
+    for points in 1..=3 {
+        world.submit(&board, "a", points).await;
+        world.engine().close_season(&board).await.unwrap();
+    }
+    world.submit(&board, "a", 4).await;
+    let mut query = PlayerSeasonsQuery { limit: 1, ..all_seasons() };
+    for line in ["2026-11.4 4 1", "2026-11.3 3 1", "2026-11.2 2 1", "2026-11 1 1"] {
+        let page = world.engine().player_seasons(&id("a"), &board, &query).await.unwrap();
+        assert_eq!(
+            (season_lines(&page), page.more),
+            (vec![line.to_owned()], line != "2026-11 1 1")
+        );
+        query.before = page.seasons.first().map(|season| season.span.id.clone());
+    }
+    let page = world.engine().player_seasons(&id("a"), &board, &query).await.unwrap();
+    assert!(page.seasons.is_empty() && !page.more);
+}
+
 /// The best is the lowest where low is better, and of equal ones the first.
 pub async fn the_best_season_is_by_the_order_of_the_board(world: &mut World) {
     let mut boards = Vec::new();

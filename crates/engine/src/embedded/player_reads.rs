@@ -10,7 +10,7 @@ use std::{
 
 use parking_lot::{Mutex, RwLock};
 use standings_core::{
-    BoardId, LocalDate, Millis, PlayerId, Position, Rank, Record, SeasonSpan,
+    BoardId, LocalDate, Millis, PlayerId, Position, Rank, Record,
     board::Ties,
     standing::{self, Standing as _},
     streak::StreakCounter,
@@ -143,16 +143,17 @@ impl Shared {
             });
             (state.no, found.collect::<Vec<_>>())
         };
-        let older_than = query.before.as_ref().and_then(|before| {
-            let found = seasons.iter().find(|(season, _)| season.span.id == *before);
-            found.map(|(season, _)| season.span.starts_at)
+        // By their order and not by their time: two that were closed at once begin at the same instant. None are older than one that
+        // is not there.
+        let older = query.before.as_ref().map_or(seasons.len(), |before| {
+            seasons.iter().position(|(season, _)| season.span.id == *before).unwrap_or(0)
         });
         let mut entries = Vec::new();
         let mut counter = StreakCounter::default();
         let mut goals = false;
         let mut best = self.read_history(|history| history.best(player, no))?;
         let mut ended_at = Millis::MIN;
-        for (season, found) in seasons {
+        for (number, (season, found)) in seasons.into_iter().enumerate() {
             if season.span.starts_at > ended_at {
                 counter.gap();
             }
@@ -175,7 +176,8 @@ impl Shared {
                 season: season.span.id.clone(),
             };
             best = Some(best.map_or(here.clone(), |best| best.better(here)));
-            if !season.expired {
+            let within = season.span.ends_at > query.from && season.span.starts_at < query.to;
+            if number < older && within && !season.expired {
                 entries.push(entry);
             }
         }
@@ -185,20 +187,10 @@ impl Shared {
             season: best.season,
         });
         entries.reverse();
-        let skip = match &query.before {
-            // Older than all there are, where it is none of them.
-            Some(_) if older_than.is_none() => usize::MAX,
-            _ => entries.partition_point(|entry| {
-                older_than.is_some_and(|before| entry.span.starts_at >= before)
-            }),
-        };
-        let within = |span: &SeasonSpan| span.ends_at > query.from && span.starts_at < query.to;
-        let mut wanted: Vec<_> =
-            entries.into_iter().skip(skip).filter(|entry| within(&entry.span)).collect();
-        let more = wanted.len() > query.limit;
-        wanted.truncate(query.limit);
+        let more = entries.len() > query.limit;
+        entries.truncate(query.limit);
         let streak = (goals || definition.goal().is_some()).then(|| counter.streak());
-        Ok(PlayerSeasons { seasons: wanted, more, best, streak })
+        Ok(PlayerSeasons { seasons: entries, more, best, streak })
     }
 
     pub(crate) fn snapshots(
