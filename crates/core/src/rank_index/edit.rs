@@ -13,7 +13,7 @@ impl Leaf<'_> {
     /// Slots stay, so none may be beyond the new room.
     pub(super) fn copy_to(&self, head: &Head, block: &mut [u8]) {
         head.write(block);
-        let old = &self.head();
+        let old = self.head();
         let order = &mut block[HEADER..HEADER + head.cap];
         let (rows, free) = self.order().split_at(old.rows);
         order[..rows.len()].copy_from_slice(rows);
@@ -58,7 +58,7 @@ pub(super) fn try_insert(
     id: Packed<'_>,
     record: Record,
 ) -> Insertion {
-    let mut head = Head::read(block);
+    let head = Head::read(block);
     let Some(deltas) = head.deltas(record) else { return Insertion::Refused };
     if head.form.is_some_and(|form| form != id.form) {
         return Insertion::Refused;
@@ -71,19 +71,14 @@ pub(super) fn try_insert(
         Head::write_closed(block, last == record.key.folded);
     }
     let order = &mut block[HEADER..=HEADER + head.rows];
-    let slot = usize::from(order[head.rows]);
+    let slot = order[head.rows];
     order.copy_within(row..head.rows, row + 1);
-    order[row] = narrow(slot);
-    write_id(block, &mut head, slot, id);
-    head.set_numbers(block, slot, deltas);
-    head.rows += 1;
-    head.run.inserted(row);
-    head.write_rows(block);
-    Insertion::Done(slot)
+    order[row] = slot;
+    Insertion::Done(fill(block, head, row, id, deltas))
 }
 
-/// Inserts a row after all others, if its score is that of the last one and the next leaf begins with another, the widths allow it and
-/// there is room; otherwise changes nothing. Returns its slot and its row.
+/// Inserts a row after all others, if its score is that of the last one, its key is after that one's, the next leaf begins with another
+/// score, the widths allow it and there is room; otherwise changes nothing. Returns its slot and its row.
 #[inline]
 pub(super) fn try_append(
     block: &mut [u8],
@@ -93,19 +88,24 @@ pub(super) fn try_append(
     if !Leaf::new(block).ends_before(record.key) {
         return None;
     }
-    let mut head = Head::read(block);
+    let head = Head::read(block);
     let deltas = head.deltas(record)?;
     if head.form.is_some_and(|form| form != id.form) || !head.has_room_for(id, block.len()) {
         return None;
     }
-    let row = head.rows;
+    Some((fill(block, head, head.rows, id, deltas), head.rows))
+}
+
+/// Writes a row that has its place in the order, and says that there is one more. Returns its slot.
+#[inline]
+fn fill(block: &mut [u8], mut head: Head, row: usize, id: Packed<'_>, deltas: [u64; 3]) -> usize {
     let slot = usize::from(block[HEADER + row]);
     write_id(block, &mut head, slot, id);
     head.set_numbers(block, slot, deltas);
     head.rows += 1;
     head.run.inserted(row);
     head.write_rows(block);
-    Some((slot, row))
+    slot
 }
 
 /// Writes the id of a slot that is free.

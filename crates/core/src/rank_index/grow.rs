@@ -1,4 +1,4 @@
-//! Putting players into the tree: the change in place, the split, the way up.
+//! Putting players into the tree: the insertion, the split, the way up.
 
 use super::Record;
 use super::draft::Draft;

@@ -85,14 +85,42 @@ struct Class {
     /// All blocks, those that are holes among them.
     blocks: u32,
     pages: Vec<u32>,
-    /// Which blocks are holes, in the order in which they became it: the last one is used first, because the caches still have it.
-    /// The last block of all never is one.
-    holes: Vec<u32>,
+    /// The last block of all never is a hole.
+    holes: Option<Box<Holes>>,
+}
+
+/// Blocks that nobody owns.
+#[derive(Default)]
+struct Holes {
+    /// In the order in which they became it: the last one is used first, because the caches still have it.
+    blocks: Vec<u32>,
+    /// None is after this block.
+    last: u32,
+}
+
+impl Holes {
+    fn push(&mut self, block: u32) {
+        self.blocks.push(block);
+        self.last = self.last.max(block);
+    }
+
+    /// Whether a block is a hole, after which there is no other. It then no longer counts as one.
+    fn forget(&mut self, block: u32) -> bool {
+        // Nearly always it is not, and that is known without looking at all of them.
+        if self.last < block {
+            return false;
+        }
+        let at = self.blocks.iter().position(|hole| *hole == block);
+        // Their order is for the caches alone.
+        let was = at.map(|at| self.blocks.swap_remove(at)).is_some();
+        self.last = self.blocks.iter().copied().max().unwrap_or(0);
+        was
+    }
 }
 
 impl Class {
     const fn new(lines: u32) -> Self {
-        Self { lines, blocks: 0, pages: Vec::new(), holes: Vec::new() }
+        Self { lines, blocks: 0, pages: Vec::new(), holes: None }
     }
 
     /// How many holes there may be. What is freed is mostly used again soon, and nothing has to move.
@@ -102,14 +130,15 @@ impl Class {
 
     /// Whether the last block is a hole, which then no longer counts as one.
     fn forget_last_hole(&mut self) -> bool {
-        let last = self.holes.iter().position(|hole| *hole + 1 == self.blocks);
-        // Their order matters, but not much.
-        last.map(|at| self.holes.swap_remove(at)).is_some()
+        let last = self.blocks.checked_sub(1);
+        self.holes.as_mut().zip(last).is_some_and(|(holes, last)| holes.forget(last))
     }
 
     /// Memory outside of the struct.
     fn bytes(&self) -> usize {
-        (self.pages.capacity() + self.holes.capacity()) * size_of::<u32>()
+        let holes = self.holes.as_ref();
+        let numbers = self.pages.capacity() + holes.map_or(0, |holes| holes.blocks.capacity());
+        numbers * size_of::<u32>() + holes.map_or(0, |holes| size_of_val(&**holes))
     }
 
     fn per_page(&self) -> usize {
@@ -135,7 +164,8 @@ impl Heap {
     pub(super) fn allocate(&mut self, bytes: usize, owner: u32) -> Address {
         assert!((1..=Self::MAX_BYTES).contains(&bytes), "a block of {bytes} bytes");
         let class = self.class(narrow(bytes.div_ceil(LINE)));
-        let address = match self.classes[class].holes.pop() {
+        let hole = self.classes[class].holes.as_mut().and_then(|holes| holes.blocks.pop());
+        let address = match hole {
             Some(hole) => self.classes[class].address(hole),
             None => self.append(class),
         };
@@ -169,9 +199,10 @@ impl Heap {
         let class = &mut self.classes[number];
         let block = narrow(ordinal * class.per_page() + address.line() / class.lines as usize);
         let last = class.blocks - 1;
-        debug_assert!(block <= last && !class.holes.contains(&block), "freed once");
-        if block < last && class.holes.len() < class.holes_allowed() {
-            class.holes.push(block);
+        let holes = class.holes.as_ref().map_or(&[][..], |holes| &holes.blocks);
+        debug_assert!(block <= last && !holes.contains(&block), "freed once");
+        if block < last && holes.len() < class.holes_allowed() {
+            class.holes.get_or_insert_default().push(block);
             return None;
         }
         let from = class.address(last);
@@ -291,7 +322,7 @@ impl Heap {
         let class = &mut self.classes[class];
         let number = class.pages.pop().expect("the block was in one");
         if class.blocks == 0 {
-            class.holes = Vec::new();
+            class.holes = None;
         }
         self.pages[number as usize].memory = None;
     }
@@ -332,6 +363,20 @@ pub(super) fn grow_gently<T>(list: &mut Vec<T>) {
 mod tests {
     use super::*;
 
+    impl Heap {
+        /// Holes are blocks, each once, and the last block is none of them.
+        fn check(&self) {
+            for class in &self.classes {
+                let Some(held) = &class.holes else { continue };
+                let mut holes = held.blocks.clone();
+                holes.sort_unstable();
+                assert!(holes.is_sorted_by(|a, b| a < b), "a block is a hole once");
+                let last = holes.last().copied();
+                assert!(last.is_none_or(|last| last + 1 < class.blocks && last <= held.last));
+            }
+        }
+    }
+
     fn free(heap: &mut Heap, at: &mut [Option<(Address, usize)>], slot: usize) {
         let Some((address, _)) = at[slot].take() else { return };
         if let Some(moved) = heap.free(address) {
@@ -356,6 +401,9 @@ mod tests {
             } else {
                 free(&mut heap, &mut at, pick / 2 % 5_000);
             }
+            if step % 64 == 0 {
+                heap.check();
+            }
         }
         for (owner, slot) in at.iter().enumerate() {
             let Some((address, bytes)) = slot else { continue };
@@ -367,6 +415,9 @@ mod tests {
         assert!(heap.bytes() < live * 3 / 2, "{} bytes for {live}", heap.bytes());
         for slot in 0..at.len() {
             free(&mut heap, &mut at, slot);
+            if slot % 64 == 0 {
+                heap.check();
+            }
         }
         assert!(heap.bytes() < 4_096, "an empty heap keeps nothing: {}", heap.bytes());
     }

@@ -15,7 +15,7 @@
 //! - **leaf** (`leaf`, `head`, `edit`, `draft`): some ninety players, each in a row of its own, ids packed (`packed`: 24 hex digits
 //!   are 12 bytes), numbers at the width that the leaf needs. A player keeps its slot; a byte a row says the order. The leaf is the
 //!   only place where an id and a record are stored.
-//! - **node** (`node`, `tree`, `grow`, `shrink`): 56 children with their counts. Children know their parents, and which child they are.
+//! - **node** (`node`, `tree`, `grow`, `shrink`, `update`): 56 children with their counts. Children know their parents, and which child they are.
 //! - **locator** (`locator`, `seat`, `moves`): 16 bits of hash and 29 bits of seat a player. It cannot tell players apart; leaves can.
 //! - **tally** (`tally`): how many players have each score, where there are far fewer scores than players. A shared rank is answered
 //!   from it alone.
@@ -316,14 +316,14 @@ impl RankIndex {
         tree.prefetch_where(finger);
         *total += i128::from(record.key.folded);
         let spot = spot.and_then(|Spot { seat, .. }| Some((seat, tree.row_at(seat, id)?)));
-        let found = spot.or_else(|| {
-            let seat = locate(tree, locator, id.hash(), id)?;
-            Some((seat, row_in(tree.leaf(seat.leaf()), seat.slot())))
-        });
         tree.prefetch_expected(finger);
         // Not the spot's, which may be anyone's; and not right after packing, because bytes that were just written in two pieces
         // cannot be read in others at once.
         let hash = id.hash();
+        let found = spot.or_else(|| {
+            let seat = locate(tree, locator, hash, id)?;
+            Some((seat, row_in(tree.leaf(seat.leaf()), seat.slot())))
+        });
         let Some((seat, row)) = found else {
             // Before the tree changes: a split of a shard asks who sits where.
             locator.reserve(|slots, out| hashes_at(tree, slots, out));

@@ -78,12 +78,13 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// The players of the smaller of the two leaves beside one, as far as there are any.
+    /// The players of the smaller of the two leaves beside one, if there are any.
     #[inline]
-    pub(super) fn smaller_neighbour(&self, index: usize) -> u32 {
+    pub(super) fn smaller_neighbour(&self, index: usize) -> Option<usize> {
+        debug_assert_eq!(self.level, 1, "the children are leaves");
         let few = &self.few[..usize::from(self.len)];
-        let count = |index: usize| few.get(index).map_or(u32::MAX, |&count| u32::from(count));
-        count(index.wrapping_sub(1)).min(count(index + 1))
+        let beside = [index.wrapping_sub(1), index + 1];
+        beside.into_iter().filter_map(|index| few.get(index)).min().map(|&count| usize::from(count))
     }
 }
 

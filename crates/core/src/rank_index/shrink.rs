@@ -38,12 +38,14 @@ impl Tree {
             self.first_changed(leaf);
         }
         // Judged by the counts in the parent, which are at hand; only then are the neighbours looked at.
-        let neighbour = parent
+        let beside = parent
             .get()
-            .map_or(u32::MAX, |(above, index)| self.nodes.counts(above).smaller_neighbour(index));
-        let (size, together) = (head.exact().size(), head.rows + neighbour as usize);
-        let few = together <= self.limits.leaf_rows * 3 / 4
-            && together * size <= self.limits.leaf_bytes * 3 / 4 * head.rows;
+            .and_then(|(above, index)| self.nodes.counts(above).smaller_neighbour(index));
+        let size = head.exact().size();
+        let few = beside.map(|rows| rows + head.rows).is_some_and(|together| {
+            together <= self.limits.leaf_rows * 3 / 4
+                && together * size <= self.limits.leaf_bytes * 3 / 4 * head.rows
+        });
         if !(few && self.merge(locator, parent)) && size + SLACK < self.blocks.capacity(at) {
             self.shrink(locator, leaf);
         }
@@ -56,6 +58,7 @@ impl Tree {
         let (mut smaller, bytes) = self.with_room(head.exact(), 0);
         smaller.run = Run::default();
         let at = self.leaves[leaf as usize].at();
+        // Without a long id there may be room for more rows than before, in fewer bytes.
         let mut moves = Moves::with_capacity(head.cap.saturating_sub(smaller.cap));
         edit::vacate(self.blocks.block_mut(at), smaller.cap, |id, from, to| {
             moves.push(id, Seat::new(leaf, from), Seat::new(leaf, to));

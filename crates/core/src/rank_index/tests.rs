@@ -14,6 +14,10 @@ const SMALL: Limits =
 const TIGHT: Limits =
     Limits { leaf_bytes: 512, leaf_rows: 128, fanout: 3, fingers_from: 8, tally_from: 8 };
 
+/// Leaves of few rows in nodes of many children, as in a large tree: fingers know where nearly all scores end.
+const WIDE: Limits =
+    Limits { leaf_bytes: 1024, leaf_rows: 6, fanout: node::FANOUT, fingers_from: 3, tally_from: 2 };
+
 /// The same thing the simple way.
 #[derive(Default)]
 struct Model {
@@ -99,8 +103,11 @@ fn assert_same(index: &RankIndex, model: &Model) {
         // Someone who is not there does not disturb the others.
         let ids: Vec<&str> = group.iter().map(|(id, _)| id.as_str()).chain(["nobody"]).collect();
         let mut found = Vec::new();
-        index.look_up_many(&ids, |row| found.push(row.map(|(record, _)| record)));
-        assert_eq!(found, ids.iter().map(|id| index.get(id)).collect::<Vec<_>>());
+        let parts = |(record, Spot { seat, hash }): (Record, Spot)| (record, seat, hash);
+        index.look_up_many(&ids, |row| found.push(row.map(parts)));
+        assert_eq!(found, ids.iter().map(|id| index.look_up(id).map(parts)).collect::<Vec<_>>());
+        let records = found.iter().map(|found| found.map(|(record, ..)| record));
+        assert!(records.eq(ids.iter().map(|id| index.get(id))));
         let (mut earliest, mut shared) = (Vec::new(), Vec::new());
         index.positions(&ids, Ties::Earliest, |found| earliest.push(found));
         index.positions(&ids, Ties::Share, |found| shared.push(found));
@@ -193,6 +200,7 @@ fn run(limits: &'static Limits, steps: Vec<Step>) {
             keys.push(record.key);
         }
         index.warm_keys(&keys[keys.len().saturating_sub(WARM)..]);
+        index.warm_spots(&spots.values().copied().collect::<Vec<_>>());
         let ties = [None, Some(Ties::Earliest), Some(Ties::Share)][number % 3];
         let pick = |at: prop::sample::Index| {
             let (_, id) = at.get(&model.sorted);
@@ -355,6 +363,96 @@ fn wins_that_follow_one_another_keep_the_order() {
     wins(&TIGHT, 500, 4_000, false);
     wins(&Limits { fingers_from: 4, ..Limits::REAL }, 2_000, 10_000, true);
     wins(&Limits::REAL, 1_000, 10_000, false);
+}
+
+/// What became of players who went to the end of a leaf.
+#[derive(Default, Debug)]
+struct Appended {
+    all: u32,
+    within_their_leaf: u32,
+    as_the_last_of_their_leaf: u32,
+    as_the_first_of_their_leaf: u32,
+    so_that_leaves_joined: u32,
+    not_for_lack_of_room: u32,
+}
+
+/// Wins on a small board, which is looked at after each of them.
+fn appended(limits: &'static Limits, id: impl Fn(u64) -> String, scores: i64) -> Appended {
+    let mut index = RankIndex::with_limits(limits);
+    let mut model = Model::default();
+    let mut random = Random(scores.unsigned_abs());
+    let mut seen = Appended::default();
+    let leaves = |index: &RankIndex| {
+        let numbers = 0..u32::try_from(index.tree.leaves.len()).unwrap();
+        numbers.filter(|leaf| index.tree.in_use(*leaf).is_some()).count()
+    };
+    for step in 0..4_000_i64 {
+        let id = id(random.below(60));
+        let found = index.look_up(&id);
+        // Who has the best score begins again, and some only reach theirs anew.
+        let by = i64::from(step % 5 > 0);
+        let folded = found.map_or(0, |(record, _)| (record.key.folded - by) % scores);
+        let won = record(folded, step);
+        let before = leaves(&index);
+        let expected = index.tree.expected(won.key).and_then(|leaf| {
+            let ends = index.tree.in_use(leaf).map(|_| index.tree.leaf(leaf))?;
+            ends.ends_before(won.key).then_some((leaf, ends.rows() == ends.header.cap()))
+        });
+        let place = found.map(|(_, spot)| index.tree.place(spot.seat));
+        let rows = place.map_or(0, |place| index.tree.leaf(place.leaf).rows());
+        let change = index.change(&id, found.map(|(_, spot)| spot), won, Some(Ties::Earliest));
+        assert_eq!(change, model.change(&id, won, Some(Ties::Earliest)));
+        index.check();
+        let (Some(place), Some((leaf, full))) = (place, expected) else { continue };
+        seen.all += 1;
+        seen.not_for_lack_of_room += u32::from(full);
+        seen.within_their_leaf += u32::from(leaf == place.leaf);
+        seen.as_the_last_of_their_leaf += u32::from(leaf != place.leaf && rows == 1);
+        seen.as_the_first_of_their_leaf += u32::from(place.row == 0 && rows > 1);
+        seen.so_that_leaves_joined += u32::from(rows > 1 && leaves(&index) < before);
+    }
+    assert_same(&index, &model);
+    seen
+}
+
+#[test]
+fn players_go_to_the_end_of_a_leaf_from_anywhere() {
+    let mixed = |player: u64| match player % 3 {
+        0 => hex_id(player),
+        1 => player.to_string(),
+        _ => format!("player {player}"),
+    };
+    let all =
+        [appended(&WIDE, hex_id, 12), appended(&WIDE, mixed, 12), appended(&WIDE, hex_id, 40)];
+    for seen in &all {
+        assert!(seen.all > 500, "{all:?}");
+        assert!(seen.within_their_leaf > 0, "{all:?}");
+        assert!(seen.as_the_last_of_their_leaf > 0, "{all:?}");
+        assert!(seen.as_the_first_of_their_leaf > 0, "{all:?}");
+        assert!(seen.so_that_leaves_joined > 0, "{all:?}");
+        assert!(seen.not_for_lack_of_room > 0, "{all:?}");
+    }
+}
+
+#[test]
+fn a_leaf_that_loses_a_long_id_may_get_more_slots_as_it_shrinks() {
+    let slots = |index: &RankIndex| index.tree.leaf(index.tree.root).header.cap();
+    let mut more = 0;
+    for players in 4..40 {
+        let (mut index, mut model) = (RankIndex::new(), Model::default());
+        let long = ["x".repeat(128), "x".repeat(127)];
+        for id in long.iter().cloned().chain((0..players).map(hex_id)) {
+            index.upsert(&id, record(1, 1));
+            model.upsert(&id, record(1, 1));
+        }
+        for id in &long {
+            let before = slots(&index);
+            assert_eq!(index.remove(id), model.remove(id));
+            more += usize::from(slots(&index) > before);
+            assert_same(&index, &model);
+        }
+    }
+    assert!(more > 0);
 }
 
 #[test]

@@ -182,18 +182,16 @@ impl Tree {
         self.leaf(seat.leaf()).id_in(seat.slot())
     }
 
-    /// A seat, if there still is such a leaf.
+    /// What is known of a leaf, if the number is that of one.
     #[inline]
-    pub(super) fn in_use(&self, seat: Seat) -> Option<Seat> {
-        let held = self.leaves.get(seat.leaf() as usize)?;
-        (held.at() != Address::NONE).then_some(seat)
+    pub(super) fn in_use(&self, leaf: u32) -> Option<LeafRef> {
+        self.leaves.get(leaf as usize).copied().filter(|held| held.at() != Address::NONE)
     }
 
     /// A leaf, if the number is that of one.
     #[inline]
     fn leaf_in_use(&self, leaf: u32) -> Option<Leaf<'_>> {
-        let held = self.leaves.get(leaf as usize).filter(|held| held.at() != Address::NONE)?;
-        Some(Leaf::new(self.blocks.block(held.at())))
+        Some(Leaf::new(self.blocks.block(self.in_use(leaf)?.at())))
     }
 
     /// What to fetch of a leaf for the player in a seat: the lines before the rows, and the row. Where ids have more than one
@@ -258,8 +256,7 @@ impl Tree {
     /// node.
     #[inline]
     fn bounds(&self, leaf: u32) -> Option<(u128, u128)> {
-        let held = self.leaves.get(leaf as usize).filter(|held| held.at() != Address::NONE)?;
-        let (parent, index) = held.parent().get()?;
+        let (parent, index) = self.in_use(leaf)?.parent().get()?;
         let node = self.node(parent);
         (index + 1 < node.len()).then(|| (node.key(index), node.key(index + 1)))
     }
@@ -269,6 +266,13 @@ impl Tree {
         if self.leaves.len() >= self.limits.fingers_from {
             self.ends.start();
         }
+    }
+
+    /// The leaf to which a player with this key will probably go.
+    #[inline]
+    pub(super) fn expected(&self, key: SortKey) -> Option<u32> {
+        let leaf = if self.trust.pays() { self.ends.get(key.folded)? } else { return None };
+        ((leaf as usize) < self.leaves.len()).then_some(leaf)
     }
 
     /// The leaf in which a player with this score was inserted last, if a player with this key belongs there as well.

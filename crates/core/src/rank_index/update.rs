@@ -1,13 +1,12 @@
 //! Giving a player another record: in its place, or in another one.
 //!
 //! On a board with many ties a player who wins points goes to the end of those who have its new score, and on a large board that is
-//! the end of some leaf, known by its finger. This way, which nearly all take, has no search and climbs no further than to the node
-//! that is above both leaves; all others are a removal and an insertion.
+//! the end of some leaf, known by its finger. This way, which nearly all take, has no search, and counts no further up than to the
+//! node that is above both leaves. Others stay in their leaf, or are a removal and an insertion.
 
 use super::draft::Draft;
 use super::edit;
 use super::head::Run;
-use super::heap::Address;
 use super::locator::Locator;
 use super::moves::Moves;
 use super::packed::Packed;
@@ -60,10 +59,7 @@ impl Tree {
     /// Puts a player at the end of a leaf, if that is certain to be its place and there is room. The nodes above are not told.
     #[inline]
     fn append(&mut self, leaf: u32, id: Packed<'_>, record: Record) -> Option<(Seat, usize)> {
-        let at = self.leaves[leaf as usize].at();
-        if at == Address::NONE {
-            return None;
-        }
+        let at = self.in_use(leaf)?.at();
         let (slot, row) = edit::try_append(self.blocks.block_mut(at), id, record)?;
         self.trust.note(true);
         Some((Seat::new(leaf, slot), row))

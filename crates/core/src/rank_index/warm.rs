@@ -32,6 +32,7 @@ impl RankIndex {
     /// Fetches what finding, ranking and updating these players will need, up to [`WARM`] of them. Work on a large batch
     /// goes in groups of so many: warm a group, then use it.
     pub fn warm(&self, ids: &[&str]) {
+        let ids = &ids[..ids.len().min(WARM)];
         let mut buffers = vec![Buffer::new(); ids.len()];
         self.fetch(ids, &mut buffers);
     }
@@ -50,7 +51,8 @@ impl RankIndex {
             let group = &spots[range];
             if step > 0 {
                 // Someone may have left in the meantime, and the leaf with it.
-                self.tree.fetch_seats(group.iter().map(|spot| self.tree.in_use(spot.seat)));
+                let held = |spot: &Spot| self.tree.in_use(spot.seat.leaf()).map(|_| spot.seat);
+                self.tree.fetch_seats(group.iter().map(held));
                 continue;
             }
             for spot in group {
@@ -101,8 +103,7 @@ impl RankIndex {
         let keys = &keys[..keys.len().min(WARM)];
         let mut ways = [(0, None); WARM];
         for (way, key) in ways.iter_mut().zip(keys) {
-            let finger = if self.tree.trust.pays() { self.tree.ends.get(key.folded) } else { None };
-            *way = (number_of(*key), finger);
+            *way = (number_of(*key), self.tree.expected(*key));
         }
         self.tree.descend(&ways[..keys.len()]);
     }
@@ -188,12 +189,11 @@ impl Tree {
         let mut down = [(0, 0, NONE); WARM];
         let mut going_down = 0;
         for (at, (key, finger)) in ways.iter().enumerate() {
-            match finger {
-                Some(number) if (*number as usize) < self.leaves.len() => leaves[at] = *number,
-                _ => {
-                    down[going_down] = (at, *key, self.root);
-                    going_down += 1;
-                }
+            if let Some(number) = finger {
+                leaves[at] = *number;
+            } else {
+                down[going_down] = (at, *key, self.root);
+                going_down += 1;
             }
         }
         let down = &mut down[..going_down];
@@ -276,10 +276,7 @@ impl Tree {
     /// Asks for the beginning of that leaf, once it is known where it is.
     #[inline]
     pub(super) fn prefetch_expected(&self, expected: Option<u32>) {
-        if let Some(leaf) = expected
-            && let held = self.leaves[leaf as usize]
-            && held.at() != Address::NONE
-        {
+        if let Some(held) = expected.and_then(|leaf| self.in_use(leaf)) {
             if let Some((parent, _)) = held.parent().get() {
                 prefetch(self.nodes.counts(parent));
             }
@@ -287,13 +284,6 @@ impl Tree {
                 prefetch(&line[0]);
             }
         }
-    }
-
-    /// The leaf to which a player with this key will probably go.
-    #[inline]
-    pub(super) fn expected(&self, key: SortKey) -> Option<u32> {
-        let leaf = if self.trust.pays() { self.ends.get(key.folded)? } else { return None };
-        ((leaf as usize) < self.leaves.len()).then_some(leaf)
     }
 
     /// Asks for what tells whether a key is in a leaf, and for the leaf's count.

@@ -27,6 +27,15 @@ impl Both {
         }
     }
 
+    fn shift(&mut self, from: i64, to: i64) {
+        self.0.shift(from, to);
+        *self.1.entry(to).or_default() += 1;
+        let left = self.1.remove(&from).unwrap() - 1;
+        if left > 0 {
+            self.1.insert(from, left);
+        }
+    }
+
     /// Compares every score and the one after it, and holds the tally to its invariants.
     fn check(&self) {
         let Self(tally, model) = self;
@@ -61,7 +70,13 @@ fn come_and_go(score: impl Fn(u64) -> i64) {
             players.extend([folded; 2]);
         } else if !players.is_empty() {
             let player = usize::try_from(random >> 24).unwrap() % players.len();
-            both.remove(players.swap_remove(player));
+            let to = score(random >> 8);
+            if random >> 59 & 1 == 0 && step < 200_000 && players[player] != to {
+                both.shift(players[player], to);
+                players[player] = to;
+            } else {
+                both.remove(players.swap_remove(player));
+            }
         }
         if step % 4_001 == 0 {
             both.check();
@@ -80,6 +95,39 @@ fn it_agrees_with_a_sorted_map_whatever_the_scores() {
     come_and_go(|random| random.wrapping_mul(0x9e37_79b9_7f4a_7c15).cast_signed());
     come_and_go(|random| 1 << (random % 63) | (random % 5).cast_signed());
     come_and_go(|random| (i64::MAX - 100).wrapping_add((random % 200).cast_signed()));
+}
+
+#[test]
+fn players_go_from_score_to_score() {
+    // Every second score, so that there are several chunks and scores that nobody has.
+    let scores = || (-400..400).step_by(2).chain([i64::MIN, i64::MAX]);
+    let floors = Both::of(scores()).0.floors.clone();
+    let near = floors.iter().flat_map(|floor| [floor.saturating_sub(1), *floor, floor + 1]);
+    let ends = [i64::MIN, i64::MIN + 1, -401, 401, i64::MAX];
+    for to in near.chain(ends) {
+        for from in [i64::MIN, -400, floors[1], floors[2] + 2, i64::MAX] {
+            // The only one of its score, and one of two.
+            for others in 0..2 {
+                let mut both = Both::of(scores());
+                both.add(from, others + 1);
+                (0..=others).for_each(|_| both.remove(from));
+                both.add(from, others);
+                if from != to {
+                    both.shift(from, to);
+                }
+                both.check();
+            }
+        }
+    }
+    let mut alone = Both::of([7]);
+    alone.shift(7, -7);
+    alone.check();
+    // Chunks that lose their scores one by one are joined.
+    let mut leaving = Both::of(0..1_000);
+    for from in 0..999 {
+        leaving.shift(from, 999);
+        leaving.check();
+    }
 }
 
 #[test]

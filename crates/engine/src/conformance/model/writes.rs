@@ -15,7 +15,8 @@ impl Run<'_> {
     pub(super) async fn submit(&mut self) {
         let now = self.world.now();
         let (board, _) = self.board();
-        let size = [1, 1, 2, 10, 40][self.random.index(5)];
+        // The last one is more than is looked up at once.
+        let size = [1, 1, 2, 10, 40, 1, 2, 10, 40, 150][self.random.index(10)];
         let batch: Vec<_> = (0..size).map(|_| self.submission(now)).collect();
         let answers = self.world.engine().submit(&board, batch.clone()).await;
         let Some(model) = self.model.boards.get_mut(&board) else {

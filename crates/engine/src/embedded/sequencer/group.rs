@@ -119,7 +119,7 @@ impl Draft {
         &self,
         target: usize,
         player: &PlayerId,
-        ahead: Option<&Ahead>,
+        ahead: Option<Ahead>,
     ) -> (Option<Entry>, Option<Spot>) {
         if let Some(entry) = self.entries.get(&(target, player.clone())) {
             return (Some(*entry), None);
@@ -385,7 +385,6 @@ impl Sequencer {
 }
 
 /// What the standing of a season has of a player.
-#[derive(Clone, Copy)]
 struct Ahead {
     season: SeasonNo,
     found: Option<(Held, Spot)>,
@@ -444,7 +443,7 @@ fn decide_one(
         .season_at(at)
         .and_then(|index| draft.target(board, index))
         .ok_or(Rejection::SeasonClosed)?;
-    let (previous, spot) = draft.entry(target, &submission.player, ahead.as_ref());
+    let (previous, spot) = draft.entry(target, &submission.player, ahead);
     let once = board.definition.once_per().is_some();
     let in_group = once && draft.accepted.contains(&(board.no, submission.player.clone()));
     let last = if in_group { Some(now) } else { known.last };
