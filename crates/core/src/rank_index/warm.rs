@@ -2,7 +2,7 @@
 //!
 //! What a player needs is known step by step: the buckets from the id, the seat from a bucket, the leaf's address and parent from
 //! the table of leaves, and from there the row, the order and the node above. Players take these steps in turns, a few at a time,
-//! so that the memory has delivered by the time it is read.
+//! so that the memory has delivered by the time it is read, and are looked at while others are still on their way.
 //!
 //! What a step asks for is gathered first and then asked for in one go. On a processor that has to look up the address of a line
 //! (memory this large is more than it remembers addresses of), a request holds up the instructions after it, but not the requests
@@ -25,16 +25,16 @@ use crate::{Position, SortKey, board::Ties};
 /// Players to fetch ahead in one go. More would push each other out of the cache before they are used.
 pub const WARM: usize = 64;
 
-/// Players whose lines are asked for at once: 12 and 32 were slower.
-const GROUP: usize = 24;
+/// Players who take a step together. The processor has the addresses of some seventy pages at hand, and a player needs six; with groups of
+/// 24, those who were fetched first had been forgotten again by the time that they were looked at, and a look-up took half as long again.
+const GROUP: usize = 3;
 
 impl RankIndex {
     /// Fetches what finding, ranking and updating these players will need, up to [`WARM`] of them. Work on a large batch
     /// goes in groups of so many: warm a group, then use it.
     pub fn warm(&self, ids: &[&str]) {
         let ids = &ids[..ids.len().min(WARM)];
-        let mut buffers = vec![Buffer::new(); ids.len()];
-        self.fetch(ids, &mut buffers);
+        self.fetch(ids, |_| {});
     }
 
     /// [`look_up`](Self::look_up) for up to [`WARM`] players at once, in their order.
@@ -111,29 +111,30 @@ impl RankIndex {
     /// Calls `visit` with the spot and the leaf of each player, in their order.
     fn visit_many(&self, ids: &[&str], mut visit: impl FnMut(Option<(Spot, Leaf<'_>)>)) {
         assert!(ids.len() <= WARM, "up to {WARM} players at once");
-        let mut buffers = vec![Buffer::new(); ids.len()];
-        for Sought { id, hash, seat, .. } in self.fetch(ids, &mut buffers) {
-            let seen = |seat: Seat| (Spot { seat, hash }, self.tree.leaf(seat.leaf()));
-            let here = seat.map(seen).filter(|(spot, leaf)| leaf.is_in(spot.seat.slot(), id));
-            visit(here.or_else(|| locate(&self.tree, &self.locator, hash, id).map(seen)));
-        }
+        self.fetch(ids, |Sought { id, hash, seat, .. }| {
+            let seen = |seat: Seat| (Spot { seat, hash: *hash }, self.tree.leaf(seat.leaf()));
+            let here = seat.map(seen).filter(|(spot, leaf)| leaf.is_in(spot.seat.slot(), *id));
+            visit(here.or_else(|| locate(&self.tree, &self.locator, *hash, *id).map(seen)));
+        });
     }
 
-    /// Which of the candidates is the right one would need the leaf; the first nearly always is.
-    fn fetch<'a>(&'a self, ids: &[&'a str], buffers: &'a mut [Buffer]) -> Vec<Sought<'a>> {
-        let pack = |(id, buffer): (&&'a str, &'a mut Buffer)| Sought {
+    /// Calls `visit` with players whose leaves are in the cache by then. Which of the candidates is the right one would need the leaf;
+    /// the first nearly always is.
+    fn fetch(&self, ids: &[&str], mut visit: impl FnMut(&Sought<'_>)) {
+        let mut buffers = vec![Buffer::new(); ids.len()];
+        let pack = |(id, buffer)| Sought {
             id: Packed::new(id, buffer),
             hash: 0,
             buckets: None,
             seat: None,
         };
-        let mut sought: Vec<Sought<'a>> = ids.iter().zip(buffers).map(pack).collect();
+        let mut sought: Vec<Sought<'_>> = ids.iter().copied().zip(&mut buffers).map(pack).collect();
         // Not right after packing: bytes that were just written in two pieces cannot be read in others at once.
         for sought in &mut sought {
             sought.hash = sought.id.hash();
             sought.buckets = self.locator.buckets_for(sought.hash);
         }
-        for (step, range) in turns(sought.len(), 3) {
+        for (step, range) in turns(sought.len(), 4) {
             let group = &mut sought[range];
             match step {
                 0 => {
@@ -152,10 +153,10 @@ impl RankIndex {
                         prefetch(&self.tree.leaves[seat.leaf() as usize]);
                     }
                 }
-                _ => self.tree.fetch_seats(group.iter().map(|sought| sought.seat)),
+                2 => self.tree.fetch_seats(group.iter().map(|sought| sought.seat)),
+                _ => group.iter().for_each(&mut visit),
             }
         }
-        sought
     }
 }
 
