@@ -24,6 +24,10 @@ pub trait Standing {
     fn total(&self) -> i128;
     /// Finds a player.
     fn find(&self, player: &str) -> Result<Option<Found>, Self::Error>;
+    /// Finds players, in their order: one by one, unless the standing knows a faster way.
+    fn find_many(&self, players: &[&str]) -> Result<Vec<Option<Found>>, Self::Error> {
+        players.iter().map(|player| self.find(player)).collect()
+    }
     /// How many entries have a score that is strictly better than this folded one.
     fn before_score(&self, folded: i64) -> Result<Position, Self::Error>;
     /// How many entries sort at or before a place, whether or not anyone is there.

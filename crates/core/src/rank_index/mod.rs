@@ -211,15 +211,18 @@ impl RankIndex {
     /// A player with both of its places. Where one is enough, [`position`](Self::position) or
     /// [`shared_position`](Self::shared_position) costs less.
     pub fn find(&self, id: &str) -> Option<Found> {
-        self.rank(id, |before, leaf, slot| {
-            let record = leaf.record_in(slot);
-            let row = row_in(leaf, slot);
-            Found {
-                position: Position(before + row as u64),
-                first_of_score: self.first_of_score(leaf, record.key.folded, || before),
-                record,
-            }
-        })
+        self.rank(id, |before, leaf, slot| self.found(before, leaf, slot))
+    }
+
+    /// Both places of the player in a slot of a leaf, before which there are so many others.
+    #[inline]
+    fn found(&self, before: u64, leaf: Leaf<'_>, slot: usize) -> Found {
+        let record = leaf.record_in(slot);
+        Found {
+            position: Position(before + row_in(leaf, slot) as u64),
+            first_of_score: self.first_of_score(leaf, record.key.folded, || before),
+            record,
+        }
     }
 
     /// A player and the number of players before it.

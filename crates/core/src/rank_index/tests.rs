@@ -108,6 +108,7 @@ fn assert_same(index: &RankIndex, model: &Model) {
         assert_eq!(found, ids.iter().map(|id| index.look_up(id).map(parts)).collect::<Vec<_>>());
         let records = found.iter().map(|found| found.map(|(record, ..)| record));
         assert!(records.eq(ids.iter().map(|id| index.get(id))));
+        assert_eq!(index.find_many(&ids), ids.iter().map(|id| index.find(id)).collect::<Vec<_>>());
         let (mut earliest, mut shared) = (Vec::new(), Vec::new());
         index.positions(&ids, Ties::Earliest, |found| earliest.push(found));
         index.positions(&ids, Ties::Share, |found| shared.push(found));

@@ -19,7 +19,7 @@ use super::node::{number_of, score_number};
 use super::packed::{Buffer, Packed};
 use super::seat::Seat;
 use super::tree::{NONE, Parts, Place, Tree, row_in};
-use super::{RankIndex, Record, Spot, locate};
+use super::{Found, RankIndex, Record, Spot, locate};
 use crate::{Position, SortKey, board::Ties};
 
 /// Players to fetch ahead in one go. More would push each other out of the cache before they are used.
@@ -60,6 +60,20 @@ impl RankIndex {
                 self.locator.buckets_for(spot.hash).into_iter().flatten().for_each(prefetch);
             }
         }
+    }
+
+    /// [`find`](Self::find) for many players, in their order.
+    pub fn find_many(&self, ids: &[&str]) -> Vec<Option<Found>> {
+        let mut all = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(WARM) {
+            self.visit_many(ids, |seen| {
+                all.push(seen.map(|(Spot { seat, .. }, leaf)| {
+                    let before = self.tree.before_leaf(seat.leaf());
+                    self.found(before, leaf, seat.slot())
+                }));
+            });
+        }
+        all
     }
 
     /// [`position`](Self::position) or [`shared_position`](Self::shared_position) for up to [`WARM`] players at once,

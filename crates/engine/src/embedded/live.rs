@@ -241,6 +241,10 @@ impl Standing for Live {
         Ok(self.index().find(player))
     }
 
+    fn find_many(&self, players: &[&str]) -> io::Result<Vec<Option<Found>>> {
+        Ok(self.index().find_many(players))
+    }
+
     fn before_score(&self, folded: i64) -> io::Result<Position> {
         Ok(self.index().before_score(folded))
     }

@@ -70,12 +70,11 @@ impl Shared {
         let ties = found.ties(&source);
         let everyone: BTreeSet<&PlayerId> = friends.iter().chain([player]).collect();
         let mut rows = source.ask(|standing| {
-            let mut rows = Vec::new();
-            for player in everyone {
-                let place = standing.find(player)?.filter(|_| !found.hides(player));
-                rows.extend(place.map(|place| bare(player, ties, &place)));
-            }
-            Ok(rows)
+            let ids: Vec<&str> = everyone.iter().map(|player| player.as_str()).collect();
+            let places = everyone.into_iter().zip(standing.find_many(&ids)?);
+            let seen = places.filter(|(player, _)| !found.hides(player));
+            let row = |(player, place): (&PlayerId, Option<_>)| Some(bare(player, ties, &place?));
+            Ok(seen.filter_map(row).collect::<Vec<_>>())
         })?;
         rows.sort_by_key(|row| row.position);
         let ranks = ranks_among(ties, &rows);

@@ -146,9 +146,10 @@ impl Shared {
         let ties = found.ties(&source);
         let (mut rows, missing) = source.ask(|standing| {
             let (mut rows, mut missing) = (Vec::with_capacity(wanted.len()), Vec::new());
-            for player in wanted {
-                match standing.find(player)?.filter(|_| !found.hides(player)) {
-                    Some(found) => rows.push(bare(player, ties, &found)),
+            let ids: Vec<&str> = wanted.iter().map(PlayerId::as_str).collect();
+            for (player, place) in wanted.iter().zip(standing.find_many(&ids)?) {
+                match place.filter(|_| !found.hides(player)) {
+                    Some(place) => rows.push(bare(player, ties, &place)),
                     None => missing.push(player.clone()),
                 }
             }
