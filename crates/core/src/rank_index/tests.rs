@@ -99,6 +99,8 @@ fn assert_same(index: &RankIndex, model: &Model) {
         assert_eq!(index.through(record.key, id), Position(position.0 + 1));
         assert_eq!(index.before_score(record.key.folded), first_of_score);
     }
+    let ids: Vec<&str> = rows.iter().map(|(id, _)| id.as_str()).collect();
+    assert_eq!(index.find_many(&ids), ids.iter().map(|id| index.find(id)).collect::<Vec<_>>());
     for group in rows.chunks(WARM - 1) {
         // Someone who is not there does not disturb the others.
         let ids: Vec<&str> = group.iter().map(|(id, _)| id.as_str()).chain(["nobody"]).collect();
