@@ -81,6 +81,11 @@ pub enum Rejection {
     /// The sum would leave the range of scores.
     #[error("the sum would leave the range of scores, ±{MAX_SCORE}")]
     ScoreOutOfRange,
+    /// A new player, and the season has as many as it may have.
+    #[error(
+        "this season has as many players as it may have, and takes no new ones; those who are on it go on scoring; raise max_players if the server has the memory"
+    )]
+    BoardFull,
 }
 
 fn limits(min: Option<Score>, max: Option<Score>) -> String {
@@ -103,6 +108,7 @@ impl Rejection {
             Self::ConditionFailed => "condition_failed",
             Self::TooSoon => "too_soon",
             Self::ScoreOutOfRange => "score_out_of_range",
+            Self::BoardFull => "board_full",
         }
     }
 

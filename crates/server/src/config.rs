@@ -70,6 +70,10 @@ pub struct Settings {
     #[arg(long, env = "STANDINGS_MAX_CONNECTIONS", value_name = "N")]
     pub max_connections: Option<usize>,
 
+    /// Players that one season of a board may have; new ones are refused then. 0 is without limit [default: 0]
+    #[arg(long, env = "STANDINGS_MAX_PLAYERS", value_name = "N")]
+    pub max_players: Option<u64>,
+
     /// How long a connection may be idle, or take to send a request's head [default: 60 seconds]
     #[arg(long, env = "STANDINGS_IDLE_TIMEOUT", value_name = "SPAN")]
     pub idle_timeout: Option<Span>,
@@ -239,6 +243,8 @@ pub struct Config {
     pub durability: Durable,
     /// How long an event id counts once.
     pub event_id_window: Duration,
+    /// Players that one season may have, if there is a limit.
+    pub max_players: Option<u64>,
     /// TLS, where it is wanted.
     pub tls: Option<TlsFiles>,
     /// The HTTP side.
@@ -292,6 +298,7 @@ impl Settings {
             rate_limit: self.rate_limit.or(other.rate_limit),
             rate_burst: self.rate_burst.or(other.rate_burst),
             max_connections: self.max_connections.or(other.max_connections),
+            max_players: self.max_players.or(other.max_players),
             idle_timeout: self.idle_timeout.or(other.idle_timeout),
             body_timeout: self.body_timeout.or(other.body_timeout),
             stop_timeout: self.stop_timeout.or(other.stop_timeout),
@@ -339,6 +346,7 @@ impl Settings {
             admin_key: self.admin_key,
             durability: self.durability.unwrap_or_default(),
             event_id_window: span(self.event_id_window, Duration::from_secs(48 * 3600)),
+            max_players: self.max_players.filter(|most| *most > 0),
             tls,
             http,
             log_format: self.log_format.unwrap_or_default(),
@@ -380,6 +388,15 @@ mod tests {
         assert_eq!(config.http.idle_timeout, Duration::from_secs(90));
         assert_eq!(config.event_id_window, Duration::from_secs(48 * 3600));
         assert!(Settings::parse("idle_timeout = \"soon\"").is_err());
+    }
+
+    #[test]
+    fn no_players_at_most_is_no_limit() {
+        let most = |text: &str| Settings::parse(text).unwrap().resolve().unwrap().max_players;
+        assert_eq!(
+            [most(""), most("max_players = 0"), most("max_players = 5")],
+            [None, None, Some(5)]
+        );
     }
 
     #[test]

@@ -72,6 +72,7 @@ codes! {
     PointsOutOfRange = "points_out_of_range", UNPROCESSABLE_ENTITY, "The points are outside the board's limits";
     AtInFuture = "at_in_future", UNPROCESSABLE_ENTITY, "The time lies in the future";
     ScoreOutOfRange = "score_out_of_range", UNPROCESSABLE_ENTITY, "The sum would leave the range of scores";
+    BoardFull = "board_full", UNPROCESSABLE_ENTITY, "The season takes no new players";
     SnapshotInFuture = "snapshot_in_future", UNPROCESSABLE_ENTITY, "The date has not begun";
     TooManyFriends = "too_many_friends", UNPROCESSABLE_ENTITY, "The list has too many friends";
     BadRow = "bad_row", UNPROCESSABLE_ENTITY, "A row cannot be imported";
@@ -207,6 +208,7 @@ impl From<Rejection> for Problem {
             Rejection::ConditionFailed => Code::ConditionFailed,
             Rejection::TooSoon => Code::TooSoon,
             Rejection::ScoreOutOfRange => Code::ScoreOutOfRange,
+            Rejection::BoardFull => Code::BoardFull,
         };
         Self::new(code, rejection.to_string())
     }
@@ -256,6 +258,7 @@ mod tests {
             Rejection::ConditionFailed,
             Rejection::TooSoon,
             Rejection::ScoreOutOfRange,
+            Rejection::BoardFull,
         ] {
             assert_eq!(Problem::from(rejection).code().name(), rejection.code());
         }

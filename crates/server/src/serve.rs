@@ -112,6 +112,7 @@ fn options(config: &Config) -> Options {
             Durable::Interval => Durability::Interval(FLUSH_INTERVAL),
         },
         event_id_window: Millis(window),
+        max_players: config.max_players.unwrap_or(u64::MAX),
         ..Options::default()
     }
 }

@@ -55,7 +55,8 @@
 //!   descent looks into the leaves. Slower only for boards whose players all have the same score and time.
 //!
 //! # Limits
-//! 2^22 − 1 leaves: some 400 million players with short ids, some 40 million where all ids have 128 bytes. It is asserted.
+//! 2^22 − 1 leaves: some 400 million players with short ids, some 40 million where all ids have 128 bytes. New players are for the
+//! caller to refuse from three quarters of that on ([`room`](RankIndex::room)); the rest is for those who are there.
 
 mod bucket;
 mod bulk;
@@ -178,6 +179,11 @@ impl RankIndex {
     /// How many players there are.
     pub fn len(&self) -> u64 {
         self.locator.len() as u64
+    }
+
+    /// How many more there can be, at least: who comes has to be refused before there is no room.
+    pub fn room(&self) -> u64 {
+        self.tree.room()
     }
 
     /// Whether there is none.

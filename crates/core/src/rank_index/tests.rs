@@ -8,15 +8,33 @@ use proptest::prelude::*;
 use super::*;
 
 /// Few rows and children, so that two hundred players make a tree of five levels.
-const SMALL: Limits =
-    Limits { leaf_bytes: 1024, leaf_rows: 4, fanout: 4, fingers_from: 3, tally_from: 2 };
+const SMALL: Limits = Limits {
+    leaf_bytes: 1024,
+    leaf_rows: 4,
+    fanout: 4,
+    leaves: seat::MAX_LEAVES,
+    fingers_from: 3,
+    tally_from: 2,
+};
 /// Leaves that split by bytes.
-const TIGHT: Limits =
-    Limits { leaf_bytes: 512, leaf_rows: 128, fanout: 3, fingers_from: 8, tally_from: 8 };
+const TIGHT: Limits = Limits {
+    leaf_bytes: 512,
+    leaf_rows: 128,
+    fanout: 3,
+    leaves: seat::MAX_LEAVES,
+    fingers_from: 8,
+    tally_from: 8,
+};
 
 /// Leaves of few rows in nodes of many children, as in a large tree: fingers know where nearly all scores end.
-const WIDE: Limits =
-    Limits { leaf_bytes: 1024, leaf_rows: 6, fanout: node::FANOUT, fingers_from: 3, tally_from: 2 };
+const WIDE: Limits = Limits {
+    leaf_bytes: 1024,
+    leaf_rows: 6,
+    fanout: node::FANOUT,
+    leaves: seat::MAX_LEAVES,
+    fingers_from: 3,
+    tally_from: 2,
+};
 
 /// The same thing the simple way.
 #[derive(Default)]
@@ -652,6 +670,33 @@ fn memory_follows_the_players_down_as_well_as_up() {
     }
     index.check();
     assert!(index.memory_bytes() < full / 8, "{} of {full}", index.memory_bytes());
+}
+
+#[test]
+fn there_is_room_until_three_quarters_of_the_leaves_are_used() {
+    const FEW: Limits = Limits { leaves: 100, ..SMALL };
+    assert!(RankIndex::new().room() > 1_000_000);
+    let mut index = RankIndex::with_limits(&FEW);
+    let mut random = Random(5);
+    let mut players = 0;
+    while index.room() > 0 {
+        // As long as there is room, it is no less than what may come at least.
+        let before = index.room();
+        index.upsert(&hex_id(players), record(random.below(1 << 40).cast_signed(), 1));
+        assert!(index.room() + 1 >= before);
+        players += 1;
+    }
+    // Those who are there move about for as long as they like.
+    for step in 0..20_000 {
+        let player = random.below(players);
+        index.upsert(&hex_id(player), record(random.below(1 << 40).cast_signed(), step));
+        assert!(index.tree.leaves.len() < 100, "{} leaves", index.tree.leaves.len());
+    }
+    index.check();
+    for player in 0..players {
+        index.remove(&hex_id(player));
+    }
+    assert_eq!(index.room(), 37, "free numbers count as room");
 }
 
 #[test]

@@ -80,6 +80,8 @@ pub(super) struct Limits {
     pub(super) leaf_bytes: usize,
     pub(super) leaf_rows: usize,
     pub(super) fanout: usize,
+    /// Leaves there can be.
+    pub(super) leaves: usize,
     /// Leaves from which on a tree has fingers.
     pub(super) fingers_from: usize,
     /// Leaves from which on an index has a tally, if so many scores are worth it.
@@ -91,6 +93,7 @@ impl Limits {
         leaf_bytes: 2048,
         leaf_rows: MAX_ROWS,
         fanout: FANOUT,
+        leaves: MAX_LEAVES,
         fingers_from: 16_384,
         tally_from: 1_024,
     };
@@ -117,6 +120,8 @@ pub(super) struct Tree {
     pub(super) nodes: Nodes,
     pub(super) blocks: Heap,
     free_leaf: u32,
+    /// Numbers of leaves that are not free.
+    in_use: usize,
     free_node: u32,
     /// A leaf where `height` is 0, else a node.
     pub(super) root: u32,
@@ -134,6 +139,7 @@ impl Tree {
             nodes: Nodes::new(),
             blocks: Heap::new(),
             free_leaf: NONE,
+            in_use: 0,
             free_node: NONE,
             root: NONE,
             height: 0,
@@ -390,8 +396,15 @@ impl Tree {
         (leaf, new)
     }
 
+    /// How many players may still come, at least. Whoever comes begins two leaves at most; a quarter of all leaves is for those who are
+    /// there, whose leaves become more as they move about.
+    pub(super) fn room(&self) -> u64 {
+        ((self.limits.leaves / 4 * 3).saturating_sub(self.in_use) / 2) as u64
+    }
+
     /// A number for a new leaf.
     pub(super) fn new_number(&mut self) -> u32 {
+        self.in_use += 1;
         if self.free_leaf != NONE {
             let free = self.free_leaf;
             self.free_leaf = next_free(self.leaves[free as usize].parent());
@@ -410,6 +423,7 @@ impl Tree {
     }
 
     pub(super) fn free_leaf(&mut self, leaf: u32) {
+        self.in_use -= 1;
         self.leaves[leaf as usize] = LeafRef::new(Address::NONE, 0, free_link(self.free_leaf));
         self.free_leaf = leaf;
     }

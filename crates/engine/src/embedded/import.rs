@@ -73,6 +73,11 @@ impl StandingImport for Import {
     async fn rows(&mut self, rows: Vec<ScoreRow>) -> Result<()> {
         for row in rows {
             self.count += 1;
+            if self.rows.room() == 0 {
+                let why = String::from("a standing holds no more players; split the board");
+                self.bad_row.get_or_insert((self.count, why.clone()));
+                return Err(EngineError::BadRow { row: self.count, why });
+            }
             let at = row.at.unwrap_or(self.default_at);
             let key = SortKey::new(self.definition.order(), row.score, at);
             let record = standings_core::Record { key, updated_at: at };

@@ -113,6 +113,8 @@ pub struct Options {
     pub lag_records: usize,
     /// How often what is past its time is cleared away for good: event ids, events of dropped seasons, erased players.
     pub purge_every: Duration,
+    /// Players that a season may have at most. Whoever makes up ids would otherwise fill the memory.
+    pub max_players: u64,
     /// Where log, checkpoints and frozen standings are; the data directory, unless a test says otherwise.
     pub disk: Option<Arc<dyn Disk>>,
 }
@@ -127,6 +129,7 @@ impl Default for Options {
             segment_bytes: LogOptions::default().segment_bytes,
             lag_records: 1_000_000,
             purge_every: Duration::from_secs(3600),
+            max_players: u64::MAX,
             disk: None,
         }
     }

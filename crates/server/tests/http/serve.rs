@@ -92,6 +92,27 @@ fn the_first_start_makes_a_key_and_the_default_board_and_only_the_first() {
 }
 
 #[test]
+fn a_limit_of_players_refuses_new_ones_with_a_problem() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut limited = command(dir.path());
+    limited.env("STANDINGS_MAX_PLAYERS", "2");
+    let server = Process::start(limited);
+    let key = server.key().expect("a key is printed").to_owned();
+    let submit = |id: &str| {
+        let body = json!({"user_id": id, "points": 1, "user_name": "Someone"});
+        let (status, answer) = server.call("POST", "/v1/scores", &key, &body);
+        (status, answer["code"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!((submit("a").0, submit("b").0), (200, 200));
+    assert_eq!(submit("c"), (422, "board_full".to_owned()));
+    assert_eq!(submit("a").0, 200, "whoever is on the board goes on");
+    let (_, page) = server.call("GET", "/v1/scores", &key, &Value::Null);
+    assert_eq!(page["players"], 2);
+    assert_eq!(server.call("GET", "/v1/players/c", &key, &Value::Null).0, 404, "no trace of it");
+    server.stop();
+}
+
+#[test]
 fn what_cannot_work_is_said_and_ends_with_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let running = Process::start(command(dir.path()));

@@ -41,6 +41,8 @@ pub(super) struct Draft {
     profiles: RapidHashMap<PlayerId, Profile>,
     /// Whether a standing is being written that shows the names of a moment ago.
     freezing: bool,
+    /// Players that a season may have.
+    max_players: u64,
 }
 
 /// A season that takes events of this group.
@@ -51,6 +53,8 @@ pub(super) struct Target {
     pub(super) season_id: SeasonId,
     pub(super) definition: Arc<Board>,
     pub(super) live: Arc<RwLock<Live>>,
+    /// New players that it still takes.
+    room: u64,
 }
 
 pub(super) struct DraftEvent {
@@ -103,12 +107,18 @@ impl Draft {
             .iter()
             .position(|target| target.board == board.no && target.season == season.no);
         Some(found.unwrap_or_else(|| {
+            let room = {
+                let live = live.read();
+                let players = live.index().len();
+                self.max_players.saturating_sub(players).min(live.index().room())
+            };
             self.targets.push(Target {
                 board: board.no,
                 season: season.no,
                 season_id: season.span.id.clone(),
                 definition: Arc::clone(&board.definition),
                 live: Arc::clone(live),
+                room,
             });
             self.targets.len() - 1
         }))
@@ -130,6 +140,38 @@ impl Draft {
             _ => live.read().index().look_up(player),
         };
         found.map(|(record, spot)| (entry_of(definition.order(), record), spot)).unzip()
+    }
+
+    /// Takes room for a new player.
+    fn admit(&mut self, target: usize) -> Result<(), Rejection> {
+        let room = &mut self.targets[target].room;
+        *room = room.checked_sub(1).ok_or(Rejection::BoardFull)?;
+        Ok(())
+    }
+
+    /// Takes room for those of an import who are new; for all of them where there is plenty, because looking everyone up would take
+    /// longer than the rest.
+    fn admit_rows(&mut self, target: usize, rows: &[ScoreRow]) -> Result<()> {
+        const PLENTY: u64 = 1 << 20;
+        let Target { room, live, .. } = &mut self.targets[target];
+        if *room >= PLENTY {
+            *room -= (rows.len() as u64).min(*room);
+            return Ok(());
+        }
+        let live = live.read();
+        let mut new = RapidHashSet::default();
+        for (row, number) in rows.iter().zip(1..) {
+            let player = &row.player;
+            let is_new = !self.entries.contains_key(&(target, player.clone()))
+                && live.index().get(player).is_none()
+                && new.insert(player);
+            if is_new && new.len() as u64 > *room {
+                let why = Rejection::BoardFull.to_string();
+                return Err(EngineError::BadRow { row: number, why });
+            }
+        }
+        *room -= new.len() as u64;
+        Ok(())
     }
 
     /// What an event id was used for, in this group or before.
@@ -193,6 +235,7 @@ impl Sequencer {
             accepted: RapidHashSet::default(),
             profiles: RapidHashMap::default(),
             freezing: self.freezing > 0,
+            max_players: self.shared.options.max_players,
         };
         for command in commands {
             match command {
@@ -367,6 +410,7 @@ impl Sequencer {
             let why = "the current season is being closed".into();
             EngineError::Unavailable { why, retry_after: super::RETRY_AFTER }
         })?;
+        draft.admit_rows(target, &rows)?;
         let mut set = Vec::with_capacity(rows.len());
         for (row, profile) in rows.into_iter().zip(profiles) {
             draft.rename(&row.player, row.user_name, profile);
@@ -448,6 +492,9 @@ fn decide_one(
     let in_group = once && draft.accepted.contains(&(board.no, submission.player.clone()));
     let last = if in_group { Some(now) } else { known.last };
     let entry = decide(&board.definition, previous, last, &submission, at, now)?;
+    if previous.is_none() {
+        draft.admit(target)?;
+    }
     let Submission { player, points, event_id, user_name, .. } = submission;
     draft.rename(&player, user_name, known.profile);
     let season = draft.targets[target].season;

@@ -12,5 +12,6 @@ mod history;
 mod kit;
 mod load;
 mod retention;
+mod room;
 mod script;
 mod snapshots;
