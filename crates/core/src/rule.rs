@@ -132,7 +132,7 @@ pub fn event_time(submission: &Submission, now: Millis) -> Result<Millis, Reject
 /// season: a season that ends within the day does not begin another day. Only boards with `once_per` need it.
 ///
 /// The checks come in this order, and the first that fails is the answer: limits of points, the client's condition, one
-/// per period, range of the sum.
+/// per period, range of the sum. Whether there is room for a new player is the engine's to say, after all of these.
 pub fn decide(
     board: &Board,
     entry: Option<Entry>,

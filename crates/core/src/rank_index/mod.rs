@@ -73,6 +73,8 @@ mod lanes;
 mod leaf;
 mod locator;
 mod mem;
+#[cfg(test)]
+mod memory_tests;
 mod moves;
 mod node;
 mod packed;

@@ -74,7 +74,9 @@ impl StandingImport for Import {
         for row in rows {
             self.count += 1;
             if self.rows.room() == 0 {
-                let why = String::from("a standing holds no more players; split the board");
+                let why = String::from(
+                    "a season holds no more players; import the rest into another board",
+                );
                 self.bad_row.get_or_insert((self.count, why.clone()));
                 return Err(EngineError::BadRow { row: self.count, why });
             }

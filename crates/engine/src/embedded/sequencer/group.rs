@@ -155,7 +155,7 @@ impl Draft {
         const PLENTY: u64 = 1 << 20;
         let Target { room, live, .. } = &mut self.targets[target];
         if *room >= PLENTY {
-            *room -= (rows.len() as u64).min(*room);
+            *room = room.saturating_sub(rows.len() as u64);
             return Ok(());
         }
         let live = live.read();
