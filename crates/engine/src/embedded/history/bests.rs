@@ -3,6 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use compact_str::CompactString;
+use fjall::PersistMode;
 use serde::{Deserialize, Serialize};
 use standings_core::{Millis, PlayerId, SeasonId};
 
@@ -63,6 +64,7 @@ impl History {
         hidden: impl Fn() -> Option<Arc<HashSet<PlayerId>>>,
         rows: &mut Vec<(CompactString, StoredBest)>,
     ) -> Result<()> {
+        self.room_for(rows.len())?;
         let _changing = self.changing.lock();
         // Asked only now: who is erased after this is erased from the store after this, and what is kept here goes with it.
         let hidden = hidden().unwrap_or_default();
@@ -79,7 +81,8 @@ impl History {
                 batch.insert(&self.bests, key, postcard::to_stdvec(&kept)?);
             }
         }
-        batch.commit()?;
+        // Out of this process at once, as long as there is room for it.
+        batch.durability(Some(PersistMode::Buffer)).commit()?;
         Ok(())
     }
 }

@@ -156,6 +156,7 @@ impl History {
         let compacted = all.try_for_each(|keyspace| self.compact(keyspace));
         self.gone.set(None);
         compacted?;
+        self.room_for(1)?;
         self.meta.insert("cleared", gone.to_be_bytes())?;
         self.persist()
     }
@@ -217,6 +218,7 @@ impl History {
             // It may have been replaced since.
             if let Some(value) = self.friends.get(&key)? {
                 let StoredFriends { seq, mut friends } = postcard::from_bytes(&value)?;
+                self.room_for(friends.len())?;
                 friends.retain(|friend| since(friend, seq));
                 self.friends.insert(key, postcard::to_stdvec(&StoredFriends { seq, friends })?)?;
             }
@@ -231,11 +233,13 @@ impl History {
             let count = rows.len();
             rows.retain(|row| since(&row.player, seq));
             if rows.len() < count {
+                self.room_for(count)?;
                 let record = Record::Scores { board, season, at, rows };
                 self.imports.insert(key, postcard::to_stdvec(&record)?)?;
             }
         }
         self.clear_ids(&erased)?;
+        self.room_for(records.len())?;
         records.into_iter().try_for_each(|seq| Ok(self.catalog.remove(seq.to_be_bytes())?))
     }
 

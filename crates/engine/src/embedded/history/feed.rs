@@ -95,11 +95,10 @@ impl History {
             // It would take tables still, one with every attempt.
             return false;
         }
-        let room = self.free_bytes();
         let records: usize = groups.iter().map(|group| group.weight).sum();
-        if room < RESERVE_BYTES + records as u64 * RECORD_BYTES {
+        if let Err(error) = self.room_for(records) {
             tracing::warn!(
-                room,
+                %error,
                 "the disk is nearly full: the history waits, and the log keeps what it lacks"
             );
             return false;
@@ -110,6 +109,13 @@ impl History {
             self.note_failure(error);
         }
         applied.is_ok()
+    }
+
+    /// Whether the store may be given so many more records. Whoever writes to it asks first.
+    pub(crate) fn room_for(&self, records: usize) -> Result<()> {
+        let needed = RESERVE_BYTES + records as u64 * RECORD_BYTES;
+        let room = self.free_bytes();
+        if room < needed { Err(HistoryError::NoRoom { needed, room }) } else { Ok(()) }
     }
 
     /// A store that has met a write that failed takes no other until it is opened anew.
@@ -299,6 +305,11 @@ impl History {
         self.failed.store(true, Ordering::Release);
         // Whatever was under way is done.
         drop(self.changing.lock());
+    }
+
+    /// Leaves so many bytes free on the store's disk.
+    pub(crate) fn leave_room(&self, bytes: u64) {
+        self.room_left.store(bytes, Ordering::Release);
     }
 
     /// Leaves of the next batch what a crash in its middle leaves: the tables, and no position.

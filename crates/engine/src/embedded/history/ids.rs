@@ -121,6 +121,7 @@ impl History {
                 if stored.entry.updated_at > *at || self.has_event(&stored.player, &key)? {
                     continue;
                 }
+                self.room_for(1)?;
                 let _changing = self.changing.lock();
                 // It may have been given to another event since.
                 if ids.get(&key)?.is_some_and(|now| now == value) {

@@ -101,6 +101,33 @@ async fn dropped_seasons_and_deleted_boards_give_back_their_space_and_leave_the_
     all_is_well(home.path());
 }
 
+/// A write that meets a full disk would leave the history out of order until a restart, so none is tried.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bests_of_an_expired_season_wait_for_room_on_the_disk() {
+    let home = InDirectory::new(World::start(), eager());
+    let engine = home.embedded();
+    let json = r#"{"season":"daily","grace":"0 seconds","keep":"1 season"}"#;
+    engine.put_board(&board("b"), definition(json)).await.unwrap();
+    submit(&*engine, &board("b"), points("a", 7)).await.unwrap();
+    pass(&home, DAY).await;
+    until("the history has it", || engine.shared.history.lag() == 0).await;
+    engine.shared.history.leave_room(1 << 20);
+    home.clock().advance(Millis(DAY));
+    let expired = || {
+        let catalog = engine.shared.catalog.read();
+        catalog.board(&board("b")).unwrap().seasons.iter().filter(|season| season.expired).count()
+    };
+    until("it is expired", || expired() == 1).await;
+    // It is tried with every purge.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!((expired(), engine.shared.history.bests().unwrap()), (1, 0));
+    engine.ready().await.unwrap();
+    engine.shared.history.leave_room(u64::MAX);
+    until("it is gone", || expired() == 0).await;
+    assert_eq!(best(&*engine, "a").await, Some(7));
+    engine.shutdown().await;
+}
+
 /// Events that were still on their way when their season went are cleared away as well; and with `interval` nothing is
 /// cleared away of what a power cut could bring back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
