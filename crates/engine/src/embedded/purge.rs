@@ -76,24 +76,43 @@ fn try_retire(shared: &Arc<Shared>, board: BoardNo, season: SeasonNo) -> Result<
     Ok(())
 }
 
-/// Clears away all that is due.
+/// Clears away all that is due. Each step is taken whatever became of those before it: one file that cannot be read must not
+/// keep everything else for ever. What needs no space to give some back comes first.
 pub(crate) fn purge(shared: &Arc<Shared>) {
-    let done = try_purge(shared);
-    if let Err(error) = done {
-        tracing::warn!(%error, "clearing away is left for the next time");
+    let attempt = |step: fn(&Arc<Shared>) -> Result<(), Left>| {
+        if let Err(error) = step(shared) {
+            tracing::warn!(%error, "clearing away is left for the next time");
+        }
+    };
+    attempt(sweep);
+    attempt(expire_ids);
+    retire_expired(shared);
+    attempt(clear_gone);
+    attempt(purge_erased);
+    if shared.catalog.read().traces {
+        // With a new checkpoint the log drops its segments from before.
+        keeper::checkpoint(shared, None);
     }
 }
 
-fn try_purge(shared: &Arc<Shared>) -> Result<(), Left> {
+fn expire_ids(shared: &Arc<Shared>) -> Result<(), Left> {
+    Ok(shared.history.expire_ids(shared.clock.now())?)
+}
+
+/// Drops the seasons that could not be dropped when they expired.
+fn retire_expired(shared: &Arc<Shared>) {
     let expired: Vec<(BoardNo, SeasonNo)> = {
         let catalog = shared.catalog.read();
         let seasons = catalog.boards().flat_map(|b| b.seasons.iter().map(|s| (b.no, s)));
         seasons.filter(|(_, s)| s.expired).map(|(board, s)| (board, s.no)).collect()
     };
     for (board, season) in expired {
-        try_retire(shared, board, season)?;
+        retire(shared, board, season);
     }
-    shared.history.expire_ids(shared.clock.now())?;
+}
+
+/// Clears away the events of seasons and boards that are gone.
+fn clear_gone(shared: &Arc<Shared>) -> Result<(), Left> {
     let (present, gone) = {
         let catalog = shared.catalog.read();
         (present(&catalog), catalog.gone())
@@ -103,12 +122,7 @@ fn try_purge(shared: &Arc<Shared>) -> Result<(), Left> {
         catch_up(shared)?;
         shared.history.clear_gone(present, gone)?;
     }
-    purge_erased(shared)?;
-    if shared.catalog.read().traces {
-        // With a new checkpoint the log drops its segments from before.
-        keeper::checkpoint(shared, None);
-    }
-    sweep(shared)
+    Ok(())
 }
 
 /// Makes the log durable up to now, and waits until the history has all of it.
@@ -116,7 +130,10 @@ fn catch_up(shared: &Arc<Shared>) -> Result<(), Left> {
     let (_, position) = shared.queue.change_blocking(Sequencer::seal)?;
     let started = Instant::now();
     while shared.history.position() < position {
-        if shared.stopping() || started.elapsed() > PATIENCE {
+        // Without room it does not move, and other steps need not wait for that one after the other.
+        shared.history.room_for(0)?;
+        let failed = shared.history.has_failed();
+        if failed || shared.stopping() || started.elapsed() > PATIENCE {
             return Err(out_of_order("the history is behind").into());
         }
         shared.history.hurry();
@@ -161,18 +178,28 @@ fn purge_erased(shared: &Arc<Shared>) -> Result<(), Left> {
     if erased.is_empty() {
         return Ok(());
     }
+    // One that cannot be written anew does not keep what is elsewhere.
+    let mut blanked = Ok(());
     for (board, place, file) in files(shared) {
         let hidden: HashSet<PlayerId> = erased
             .iter()
             .filter(|(_, erased)| erased.number >= file.erasures)
             .map(|(player, _)| player.clone())
             .collect();
-        blank(shared, board, place, &file, &hidden, before)?;
+        if let Err(error) = blank(shared, board, place, &file, &hidden, before) {
+            tracing::warn!(%error, file = file.name, "erased players cannot be taken out yet");
+            blanked = Err(error);
+        }
     }
     // The history must have seen the erasures before it is asked to forget what is left.
     catch_up(shared)?;
     shared.history.clear_erased(before)?;
+    if blanked.is_ok() {
+        shared.history.forget_erasures(before)?;
+    }
     shared.history.compact_all()?;
+    // Whom a file may still name must be known, and hidden, until it does not.
+    blanked?;
     shared.queue.change_blocking(move |s| s.erasures_purged(before))?;
     tracing::info!(players = erased.len(), "nothing is left of erased players");
     Ok(())

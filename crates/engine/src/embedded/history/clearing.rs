@@ -189,20 +189,25 @@ impl History {
         Ok(())
     }
 
-    /// Takes erased players out of what names them in passing: other players' lists of friends, imports, event ids, and the
-    /// records of the erasures themselves. Those go last: until then a crash leaves work that is found again.
+    /// The erasures before a number: who, by which record, and when.
+    fn erasures(&self, before: ErasureNo) -> Result<Vec<(PlayerId, u64, Millis)>> {
+        let erased = self.catalog_records()?.into_iter().filter_map(|(seq, record)| match record {
+            Record::PlayerErased { player, erasure, at } if erasure < before => {
+                Some((player, seq, at))
+            }
+            _ => None,
+        });
+        Ok(erased.collect())
+    }
+
+    /// Takes erased players out of what names them in passing: other players' lists of friends, imports, event ids.
     pub(crate) fn clear_erased(&self, before: ErasureNo) -> Result<()> {
         // By the number of the record, so that what was written after it stays, whatever the clock said.
-        let mut erased: HashMap<PlayerId, (u64, Millis)> = HashMap::new();
-        let mut records = Vec::new();
-        for (seq, record) in self.catalog_records()? {
-            if let Record::PlayerErased { player, erasure, at } = record
-                && erasure < before
-            {
-                erased.insert(player, (seq, at));
-                records.push(seq);
-            }
-        }
+        let erased: HashMap<PlayerId, (u64, Millis)> = self
+            .erasures(before)?
+            .into_iter()
+            .map(|(player, seq, at)| (player, (seq, at)))
+            .collect();
         if erased.is_empty() {
             return Ok(());
         }
@@ -238,9 +243,15 @@ impl History {
                 self.imports.insert(key, postcard::to_stdvec(&record)?)?;
             }
         }
-        self.clear_ids(&erased)?;
-        self.room_for(records.len())?;
-        records.into_iter().try_for_each(|seq| Ok(self.catalog.remove(seq.to_be_bytes())?))
+        self.clear_ids(&erased)
+    }
+
+    /// Removes the records of the erasures themselves. They go last: until then a crash leaves work that is found again.
+    pub(crate) fn forget_erasures(&self, before: ErasureNo) -> Result<()> {
+        let erasures = self.erasures(before)?;
+        self.room_for(erasures.len())?;
+        let mut records = erasures.into_iter().map(|(_, seq, _)| seq.to_be_bytes());
+        records.try_for_each(|seq| Ok(self.catalog.remove(seq)?))
     }
 
     /// Rewrites the whole store without what was removed from it.

@@ -218,6 +218,64 @@ async fn a_file_that_was_left_behind_is_swept_up() {
     engine.shutdown().await;
 }
 
+/// What fails for want of space does not keep the files that would give some back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_is_swept_up_though_the_disk_is_nearly_full() {
+    let home = InDirectory::new(World::start(), eager());
+    let engine = home.embedded();
+    engine.put_board(&board("b"), definition("{}")).await.unwrap();
+    submit(&*engine, &board("b"), points("a", 1)).await.unwrap();
+    engine.shared.history.leave_room(1 << 20);
+    engine.delete_board(&board("b")).await.unwrap();
+    std::fs::write(home.path().join("frozen/0-0-1-1.standing"), b"nobody names it").unwrap();
+    until("it is gone", || files(&home) == 0).await;
+    assert_eq!(engine.shared.history.cleared().unwrap(), 0, "there is no room for the rest");
+    engine.shutdown().await;
+}
+
+/// A season that cannot be read cannot be dropped, and what has nothing to do with it goes all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_file_does_not_keep_everything_else() {
+    const WHO: &str = "mallory-0815";
+    let options = Options { event_id_window: Millis(DAY), ..eager() };
+    let mut home = InDirectory::new(World::start(), options);
+    let json = r#"{"season":"daily","grace":"0 seconds","keep":"1 season"}"#;
+    for id in ["b", "gone"] {
+        home.engine().put_board(&board(id), definition(json)).await.unwrap();
+        for who in ["a", WHO] {
+            submit(&*home.engine(), &board(id), event(who, 1, &format!("{id}-{who}")))
+                .await
+                .unwrap();
+        }
+    }
+    home.engine().put_friends(&player("a"), vec![player(WHO)]).await.unwrap();
+    pass(&home, DAY).await;
+    home.engine().delete_board(&board("gone")).await.unwrap();
+    let left = std::fs::read_dir(home.path().join("frozen")).unwrap().next().unwrap();
+    let file = left.unwrap().path();
+    home.stop().await;
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, b"damaged").unwrap();
+    home.start();
+    let engine = home.embedded();
+    home.clock().advance(Millis(3 * DAY));
+    engine.erase_player(&player(WHO)).await.unwrap();
+    let history = || &engine.shared.history;
+    until("old ids go", || history().id_buckets() == 0).await;
+    until("events of the other board go", || events(&engine) == 1).await;
+    // But for the record of the erasure: the file may still name the player.
+    let found = || history().search(WHO.as_bytes()).unwrap();
+    until("it is in no list", || found() == ["catalog"]).await;
+    assert_eq!((files(&home), engine.shared.catalog.read().erased().len()), (1, 1));
+    std::fs::write(&file, whole).unwrap();
+    until("the season goes", || files(&home) == 0).await;
+    until("nothing is left", || found().is_empty()).await;
+    assert_eq!(best(&*engine, "a").await, Some(1));
+    drop(engine);
+    home.stop().await;
+    all_is_well(home.path());
+}
+
 /// The log was flushed for the sake of the files, and what it holds is the history's from then on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_deletion_makes_durable_reaches_the_history() {
