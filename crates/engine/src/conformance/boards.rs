@@ -4,7 +4,8 @@ use standings_core::BoardId;
 
 use super::{
     World,
-    world::{by_id, definition_of, event, expect, fails, id, score},
+    recall::LATEST,
+    world::{by_id, definition_of, event, expect, fails, id, row, score},
 };
 use crate::{EngineError, Put, SeasonRef};
 
@@ -66,6 +67,29 @@ pub async fn any_setting_may_change_while_no_season_has_scores(world: &mut World
         assert_eq!(world.season_ids(&board).await, ["2026-W46"]);
         world.restart().await;
     }
+}
+
+/// Though no season has them any more.
+pub async fn a_setting_is_immutable_while_a_snapshot_has_scores(world: &mut World) {
+    let taken = world.board("taken", "{}").await;
+    world.submit(&taken, "a", 7).await;
+    world.take(&taken).await;
+    world.engine().remove_entry(&taken, &SeasonRef::Current, &id("a")).await.unwrap();
+    let imported = world.board("imported", "{}").await;
+    world.import_snapshot(&imported, "2026-02-21", vec![row("a", 7, None)]).await.unwrap();
+    for _ in 0..2 {
+        for board in [&taken, &imported] {
+            let other = definition_of(r#"{"order":"asc"}"#);
+            let answer = world.engine().put_board(board, other).await;
+            fails!(answer, EngineError::ImmutableSetting("order"));
+            assert_eq!(world.top_of(board, LATEST).await, expect(&[("a", 1, 7)]));
+        }
+        world.restart().await;
+    }
+    // One without players means nothing.
+    let empty = world.board("empty", "{}").await;
+    world.take(&empty).await;
+    world.board("empty", r#"{"order":"asc"}"#).await;
 }
 
 /// The season of a schedule that is back again is a season like any other.

@@ -81,6 +81,7 @@ macro_rules! conformance_cases {
                 a_board_is_created_changed_and_listed,
                 a_setting_that_decides_the_meaning_of_scores_is_immutable,
                 any_setting_may_change_while_no_season_has_scores,
+                a_setting_is_immutable_while_a_snapshot_has_scores,
                 a_board_may_change_its_schedule_back_and_forth,
                 a_deleted_board_is_gone_with_its_seasons,
                 a_board_created_anew_inherits_nothing,

@@ -175,11 +175,12 @@ impl BoardState {
         self.seasons.iter_mut().rfind(|season| season.no == no)
     }
 
-    /// Whether any season has a score.
-    pub(crate) fn has_scores(&self) -> bool {
+    /// Whether any season or snapshot has a score.
+    pub(super) fn shows_scores(&self) -> bool {
+        let mut snapshots = self.snapshots.list().iter();
         self.seasons.iter().any(|season| match &season.rows {
             Rows::Live(live) => !live.read().index().is_empty(),
             Rows::Frozen(file) => file.players > 0,
-        })
+        }) || snapshots.any(|snapshot| snapshot.file().is_none_or(|file| file.players > 0))
     }
 }

@@ -186,6 +186,15 @@ impl Catalog {
         self.restarted.get(&board).copied().unwrap_or_default()
     }
 
+    /// Whether anything is kept of scores on a board: what they mean must not change then. Of seasons that are past their
+    /// time it is the bests, and whether a season had any is not known any more.
+    pub(crate) fn has_scores(&self, board: &BoardState) -> bool {
+        // Numbers are given one after the other, and when a board starts anew all its seasons go.
+        let since = board.next_season.saturating_sub(self.restarted(board.no));
+        let retired = since as usize > board.seasons.len();
+        retired || board.shows_scores()
+    }
+
     /// How many boards and seasons have gone.
     pub(crate) fn gone(&self) -> u64 {
         self.gone

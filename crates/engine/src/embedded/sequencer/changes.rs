@@ -48,7 +48,7 @@ impl Sequencer {
             let catalog = self.shared.catalog.read();
             match catalog.board(id) {
                 Some(board) => {
-                    let changed = board.definition.change(definition, board.has_scores());
+                    let changed = board.definition.change(definition, catalog.has_scores(board));
                     changed.map_err(|error| EngineError::ImmutableSetting(error.field))?;
                     if *definition != *board.definition {
                         self.disturbed.insert(board.no, now);
@@ -77,7 +77,7 @@ impl Sequencer {
     fn reopen(&self, id: &BoardId, definition: &Board, now: Millis) -> Vec<Record> {
         let catalog = self.shared.catalog.read();
         let Some(board) = catalog.board(id) else { return Vec::new() };
-        if board.has_scores() || board.definition.change(definition, true).is_ok() {
+        if catalog.has_scores(board) || board.definition.change(definition, true).is_ok() {
             return Vec::new();
         }
         let span = definition.season_at(now);

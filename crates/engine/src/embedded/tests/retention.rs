@@ -13,7 +13,7 @@ use super::{
     script::settled,
 };
 use crate::{
-    Engine, PlayerSeasonsQuery,
+    Engine, EngineError, PlayerSeasonsQuery,
     conformance::{Fixture as _, World},
     embedded::{Durability, Embedded, Options, check, rebuild},
 };
@@ -99,6 +99,28 @@ async fn dropped_seasons_and_deleted_boards_give_back_their_space_and_leave_the_
     assert_eq!(best(&*home.engine(), "p7").await, Some(100));
     home.stop().await;
     all_is_well(home.path());
+}
+
+/// A best of a season that is gone is by the order that the board had.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_order_cannot_change_while_there_may_be_bests_of_seasons_that_are_gone() {
+    let mut home = InDirectory::usual();
+    let json = r#"{"season":"daily","grace":"0 seconds","keep":"1 season"}"#;
+    home.engine().put_board(&board("b"), definition(json)).await.unwrap();
+    // A board that starts anew leaves seasons behind too, but no bests.
+    let asc = r#"{"season":"daily","grace":"0 seconds","keep":"1 season","order":"asc"}"#;
+    home.engine().put_board(&board("b"), definition(asc)).await.unwrap();
+    home.engine().put_board(&board("b"), definition(json)).await.unwrap();
+    submit(&*home.engine(), &board("b"), points("a", 7)).await.unwrap();
+    pass(&home, DAY).await;
+    pass(&home, DAY).await;
+    for _ in 0..2 {
+        let refused = home.engine().put_board(&board("b"), definition(asc)).await;
+        assert!(matches!(refused, Err(EngineError::ImmutableSetting("order"))), "{refused:?}");
+        assert_eq!(best(&*home.engine(), "a").await, Some(7));
+        home.restart().await;
+    }
+    home.stop().await;
 }
 
 /// A write that meets a full disk would leave the history out of order until a restart, so none is tried.
