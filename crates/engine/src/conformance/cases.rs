@@ -116,6 +116,7 @@ macro_rules! conformance_cases {
                 an_import_replaces_the_season_whole,
                 an_import_with_a_player_twice_changes_nothing,
                 an_abandoned_import_changes_nothing,
+                an_import_that_began_on_another_board_changes_nothing,
                 an_open_season_cannot_be_imported,
                 an_unknown_season_cannot_be_imported,
                 an_imported_row_without_a_time_was_reached_within_the_season,

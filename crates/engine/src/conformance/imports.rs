@@ -76,6 +76,29 @@ pub async fn an_abandoned_import_changes_nothing(world: &mut World) {
     assert_eq!(world.season_ids(&board).await, ["2026-11"]);
 }
 
+/// Its scores were put in order for the board as it was.
+pub async fn an_import_that_began_on_another_board_changes_nothing(world: &mut World) {
+    let board = world.board("b", "{}").await;
+    let began = async || {
+        let mut import = world.engine().import_season(&board, &season_id("2026-10")).await.unwrap();
+        import.rows(vec![row("a", 1, None), row("b", 2, None)]).await.unwrap();
+        import
+    };
+    let import = began().await;
+    world.board("b", r#"{"order":"asc"}"#).await;
+    fails!(import.finish().await, EngineError::Unavailable { .. });
+    let import = began().await;
+    world.engine().delete_board(&board).await.unwrap();
+    world.board("b", r#"{"order":"asc"}"#).await;
+    fails!(import.finish().await, EngineError::Unavailable { .. });
+    assert_eq!(world.season_ids(&board).await, ["2026-11"]);
+    // What gives scores no other meaning does no harm.
+    let import = began().await;
+    world.board("b", r#"{"order":"asc","title":"T"}"#).await;
+    assert_eq!(import.finish().await.unwrap(), 2);
+    assert_eq!(world.top_of(&board, by_id("2026-10")).await, expect(&[("a", 1, 1), ("b", 2, 2)]));
+}
+
 /// Neither the current one nor one in its grace.
 pub async fn an_open_season_cannot_be_imported(world: &mut World) {
     let board = world.board("b", r#"{"grace":"1 hour"}"#).await;

@@ -355,9 +355,8 @@ impl Embedded {
 
     async fn import(&self, board: &BoardId, target: Target) -> Result<Box<dyn StandingImport>> {
         let (id, wanted) = (board.clone(), target.clone());
-        let at = self.shared.queue.change(move |s| s.import_time(&id, &wanted)).await?;
-        let definition = self.board(board).await?.definition;
-        Ok(Box::new(Import::new(self.jobs.clone(), board.clone(), definition, target, at)))
+        let (begun, at) = self.shared.queue.change(move |s| s.begin_import(&id, &wanted)).await?;
+        Ok(Box::new(Import::new(self.jobs.clone(), board.clone(), begun, target, at)))
     }
 }
 

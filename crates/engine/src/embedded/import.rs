@@ -1,19 +1,17 @@
 //! Importing a closed season or a snapshot whole.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, mpsc::Sender},
-};
+use std::{collections::HashMap, sync::mpsc::Sender};
 
 use async_trait::async_trait;
 use standings_core::{
-    Board, BoardId, LocalDate, Millis, Name, PlayerId, RankIndex, SeasonId, SortKey,
+    BoardId, LocalDate, Millis, Name, Order, PlayerId, RankIndex, SeasonId, SortKey,
 };
 use tokio::sync::oneshot;
 
 use super::{
     engine::answer,
     keeper::{self, Job},
+    record::BoardNo,
     sequencer,
 };
 use crate::{
@@ -29,11 +27,18 @@ pub(crate) enum Target {
     Snapshot(LocalDate),
 }
 
+/// The board that an import began on. Its rows are folded by the order of then, and its file is named by the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Begun {
+    pub(crate) board: BoardNo,
+    pub(crate) order: Order,
+}
+
 /// A standing being imported: its rows are gathered and ranked in memory.
 pub(super) struct Import {
     jobs: Sender<Job>,
     board: BoardId,
-    definition: Arc<Board>,
+    begun: Begun,
     target: Target,
     /// When a score was reached that comes without a time.
     default_at: Millis,
@@ -49,14 +54,14 @@ impl Import {
     pub(super) fn new(
         jobs: Sender<Job>,
         board: BoardId,
-        definition: Arc<Board>,
+        begun: Begun,
         target: Target,
         default_at: Millis,
     ) -> Self {
         Self {
             jobs,
             board,
-            definition,
+            begun,
             target,
             default_at,
             rows: Box::default(),
@@ -81,7 +86,7 @@ impl StandingImport for Import {
                 return Err(EngineError::BadRow { row: self.count, why });
             }
             let at = row.at.unwrap_or(self.default_at);
-            let key = SortKey::new(self.definition.order(), row.score, at);
+            let key = SortKey::new(self.begun.order, row.score, at);
             let record = standings_core::Record { key, updated_at: at };
             if self.rows.upsert(&row.player, record).is_some() {
                 let why = format!("player {:?} comes twice", row.player.as_str());
@@ -99,12 +104,12 @@ impl StandingImport for Import {
     }
 
     async fn finish(self: Box<Self>) -> Result<u64> {
-        let Self { jobs, board, target, rows, names, official_ranks, bad_row, .. } = *self;
+        let Self { jobs, board, begun, target, rows, names, official_ranks, bad_row, .. } = *self;
         if let Some((row, why)) = bad_row {
             return Err(EngineError::BadRow { row, why });
         }
         let (reply, done) = oneshot::channel();
-        let import = keeper::Import { board, target, rows, names, official_ranks, reply };
+        let import = keeper::Import { board, begun, target, rows, names, official_ranks, reply };
         jobs.send(Job::Import(Box::new(import))).map_err(|_| sequencer::stopped())?;
         answer(done).await
     }

@@ -22,7 +22,7 @@ use super::{
     checkpoint::View,
     freeze::{self, Before, Keep, Writing, folded_goal},
     frozen::{self, FrozenRow},
-    import::Target,
+    import::{Begun, Target},
     live::Live,
     out_of_order, purge,
     reads::unwritable,
@@ -95,6 +95,7 @@ pub(crate) enum Frozen {
 /// A standing from elsewhere.
 pub(crate) struct Import {
     pub(crate) board: BoardId,
+    pub(crate) begun: Begun,
     pub(crate) target: Target,
     pub(crate) rows: Box<RankIndex>,
     pub(crate) names: HashMap<PlayerId, Name>,
@@ -374,11 +375,11 @@ fn try_recount(shared: &Arc<Shared>, board: BoardNo, only: Option<&PlayerId>) ->
 }
 
 fn write_import(shared: &Arc<Shared>, import: &Import) -> Result<(BoardNo, u64)> {
-    let Import { board, target, rows, names, official_ranks, .. } = import;
-    let players = rows.len();
+    let Import { board, begun, target, rows, names, official_ranks, .. } = import;
+    let (players, begun) = (rows.len(), *begun);
     let (id, wanted) = (board.clone(), target.clone());
     let Prepared { board: no, season, name, goal, ties } =
-        shared.queue.change_blocking(move |s| s.prepare_import(&id, &wanted))?;
+        shared.queue.change_blocking(move |s| s.prepare_import(&id, begun, &wanted))?;
     // Streaks go on from the season before, in a season.
     let before = match season {
         Some(season) => Before::of(shared, no, season).map_err(|error| unwritable(&error))?,
@@ -411,6 +412,6 @@ fn write_import(shared: &Arc<Shared>, import: &Import) -> Result<(BoardNo, u64)>
     let after = before.name().to_owned();
     let file = FrozenFile { imported: true, after, ..file };
     let (board, target) = (board.clone(), target.clone());
-    shared.queue.change_blocking(move |s| s.finish_import(&board, &target, file))?;
+    shared.queue.change_blocking(move |s| s.finish_import(&board, begun, &target, file))?;
     Ok((no, players))
 }

@@ -5,13 +5,13 @@ use standings_core::{BoardId, LocalDate, Millis, SeasonId, SeasonSpan, board::Ti
 use super::{Sequencer, freezes::taken, seasons::opened};
 use crate::{
     embedded::{
-        import::Target,
+        import::{Begun, Target},
+        out_of_order,
         record::{BoardNo, FrozenFile, Record, SeasonNo},
     },
     error::{EngineError, Result},
 };
 
-/// Where an import goes.
 /// Where an import goes and what it is written with.
 pub(crate) struct Prepared {
     pub(crate) board: BoardNo,
@@ -53,8 +53,27 @@ impl Sequencer {
         }
     }
 
+    /// What an import begins on, and when scores were reached that come without a time.
+    pub(crate) fn begin_import(&self, id: &BoardId, target: &Target) -> Result<(Begun, Millis)> {
+        Ok((self.begun(id)?, self.import_time(id, target)?))
+    }
+
+    fn begun(&self, id: &BoardId) -> Result<Begun> {
+        let catalog = self.shared.catalog.read();
+        let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
+        Ok(Begun { board: board.no, order: board.definition.order() })
+    }
+
+    /// An error where the board is another than the one that an import began on, or means something else by a score.
+    fn check_begun(&self, id: &BoardId, begun: Begun) -> Result<()> {
+        if self.begun(id)? == begun {
+            return Ok(());
+        }
+        Err(out_of_order("the board has changed since the import began"))
+    }
+
     /// When scores of an import were reached that come without a time; an error where the target cannot be imported.
-    pub(crate) fn import_time(&self, id: &BoardId, target: &Target) -> Result<Millis> {
+    fn import_time(&self, id: &BoardId, target: &Target) -> Result<Millis> {
         match target {
             Target::Season(season) => {
                 let (_, _, span, _) = self.place_import(id, season)?;
@@ -78,7 +97,13 @@ impl Sequencer {
     }
 
     /// Where an import goes.
-    pub(crate) fn prepare_import(&mut self, id: &BoardId, target: &Target) -> Result<Prepared> {
+    pub(crate) fn prepare_import(
+        &mut self,
+        id: &BoardId,
+        begun: Begun,
+        target: &Target,
+    ) -> Result<Prepared> {
+        self.check_begun(id, begun)?;
         let unknown = || EngineError::UnknownBoard(id.clone());
         let (board, season) = match target {
             Target::Season(season) => {
@@ -106,6 +131,7 @@ impl Sequencer {
     pub(crate) fn finish_import(
         &mut self,
         id: &BoardId,
+        begun: Begun,
         target: &Target,
         file: FrozenFile,
     ) -> Result<()> {
@@ -115,10 +141,11 @@ impl Sequencer {
         };
         self.disturbed.extend(board.map(|board| (board, self.shared.clock.now())));
         let file = FrozenFile { erasures, ..file };
-        let done = match target {
+        // Again: writing the file took a while.
+        let done = self.check_begun(id, begun).and_then(|()| match target {
             Target::Season(season) => self.import_season(id, season, file.clone()),
             Target::Snapshot(date) => self.import_snapshot(id, *date, file.clone()),
-        };
+        });
         match &done {
             // The record that names it may be there after a restart.
             Ok(()) | Err(EngineError::OutcomeUnknown { .. }) => {}

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Engine, EngineError, PlayerSeasonsQuery,
     conformance::{Fixture as _, World},
-    embedded::{Durability, Embedded, Options, check, rebuild},
+    embedded::{Durability, Embedded, Options, check, import::Target, rebuild, record::FrozenFile},
 };
 
 const DAY: i64 = 24 * 3_600_000;
@@ -237,6 +237,32 @@ async fn a_file_that_was_left_behind_is_swept_up() {
     assert_eq!(files(&home), 1);
     shared.backups.fetch_sub(1, std::sync::atomic::Ordering::AcqRel);
     until("it is gone", || files(&home) == 0).await;
+    engine.shutdown().await;
+}
+
+/// The file of an import is named by its board, and whether it is in use is asked of that board.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_board_created_anew_while_an_import_is_written_does_not_get_its_file() {
+    let home = InDirectory::new(World::start(), eager());
+    let engine = home.embedded();
+    let id = board("b");
+    engine.put_board(&id, definition("{}")).await.unwrap();
+    let queue = &engine.shared.queue;
+    let (at, target) = (id.clone(), Target::Season("2026-10".parse().unwrap()));
+    let wanted = target.clone();
+    let prepared = queue.change(move |s| {
+        let (begun, _) = s.begin_import(&at, &wanted)?;
+        Ok((begun, s.prepare_import(&at, begun, &wanted)?.name))
+    });
+    let (begun, name) = prepared.await.unwrap();
+    std::fs::write(home.path().join("frozen").join(&name), b"written meanwhile").unwrap();
+    engine.delete_board(&id).await.unwrap();
+    engine.put_board(&id, definition("{}")).await.unwrap();
+    let file = FrozenFile { name, players: 1, ..FrozenFile::default() };
+    let finished = queue.change(move |s| s.finish_import(&id, begun, &target, file)).await;
+    assert!(matches!(finished, Err(EngineError::Unavailable { .. })), "{finished:?}");
+    assert_eq!(engine.shared.catalog.read().board(&board("b")).unwrap().seasons.len(), 1);
+    assert_eq!(files(&home), 0);
     engine.shutdown().await;
 }
 
