@@ -58,6 +58,10 @@ fn try_retire(shared: &Arc<Shared>, board: BoardNo, season: SeasonNo) -> Result<
     let Some((file, span)) = found else { return Ok(()) };
     let hidden = || freeze::hidden(&shared.catalog.read(), file.erasures);
     if !file.name.is_empty() {
+        if shared.history.erases() {
+            // Bests go into the store at once. An erasure that is still on its way there would take them for older.
+            catch_up(shared)?;
+        }
         let frozen = shared.frozen.get(&file)?;
         shared.history.keep_bests(board, hidden, |keep| {
             frozen.rows(|record, text| {

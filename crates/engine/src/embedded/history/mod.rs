@@ -250,6 +250,11 @@ impl History {
         free
     }
 
+    /// Whether an erasure waits.
+    pub(crate) fn erases(&self) -> bool {
+        !self.tail.lock().erased().is_empty()
+    }
+
     /// How many records wait.
     pub(crate) fn lag(&self) -> usize {
         self.tail.lock().len()

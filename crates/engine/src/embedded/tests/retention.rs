@@ -101,6 +101,25 @@ async fn dropped_seasons_and_deleted_boards_give_back_their_space_and_leave_the_
     all_is_well(home.path());
 }
 
+/// The history may not have seen the erasure yet when the season goes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_was_erased_and_came_back_keeps_the_best_of_a_season_that_is_gone() {
+    // Until the log is flushed nothing may go into the history.
+    let durability = Durability::Interval(Duration::from_secs(3600));
+    let home = InDirectory::new(World::start(), Options { durability, ..Options::default() });
+    let engine = home.embedded();
+    let json = r#"{"season":"daily","grace":"0 seconds","keep":"1 season"}"#;
+    engine.put_board(&board("b"), definition(json)).await.unwrap();
+    submit(&*engine, &board("b"), points("a", 9)).await.unwrap();
+    engine.erase_player(&player("a")).await.unwrap();
+    submit(&*engine, &board("b"), points("a", 7)).await.unwrap();
+    pass(&home, DAY).await;
+    pass(&home, DAY).await;
+    until("the history has it", || engine.shared.history.lag() == 0).await;
+    assert_eq!(best(&*engine, "a").await, Some(7));
+    engine.shutdown().await;
+}
+
 /// A best of a season that is gone is by the order that the board had.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_order_cannot_change_while_there_may_be_bests_of_seasons_that_are_gone() {
