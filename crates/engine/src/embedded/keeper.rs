@@ -260,10 +260,10 @@ fn freeze_snapshot(
         let catalog = shared.catalog.read();
         catalog.board_no(board).and_then(|board| {
             let (taken, pending) = board.pending_snapshot(snapshot)?;
-            Some((Arc::clone(taken), pending.clone(), board.definition.ties()))
+            Some((Arc::clone(taken), pending.clone()))
         })
     };
-    let Some((taken, pending, ties)) = due else {
+    let Some((taken, pending)) = due else {
         shared.queue.change_blocking(|s| {
             s.freeze_ended();
             Ok(())
@@ -272,7 +272,7 @@ fn freeze_snapshot(
     };
     let written = match &pending.source {
         PendingSource::View(live, view) => {
-            let (view, epoch, streaks) = (*view, pending.epoch, None);
+            let (view, epoch, ties, streaks) = (*view, pending.epoch, pending.ties, None);
             Writing { live, view, epoch, ties, streaks }.write(shared, name)
         }
         PendingSource::File(file) => shared.frozen.get(file).and_then(|old| {

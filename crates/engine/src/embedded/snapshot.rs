@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use standings_core::{LocalDate, Millis, Score, SeasonId, span::Keep};
+use standings_core::{LocalDate, Millis, Score, SeasonId, board::Ties, span::Keep};
 
 use super::{
     catalog::{BoardState, Catalog, Rows},
@@ -100,6 +100,8 @@ pub(crate) enum SnapshotRows {
 #[derive(Clone)]
 pub(crate) struct Pending {
     pub(crate) source: PendingSource,
+    /// The tie rule of that moment.
+    pub(crate) ties: Ties,
     /// The moment, as the former names count them,
     pub(crate) epoch: u64,
     /// and as erasures count them.
@@ -250,7 +252,8 @@ impl Catalog {
             }
             Rows::Frozen(file) => PendingSource::File(Arc::clone(file)),
         };
-        let pending = SnapshotRows::Pending(Pending { source, epoch, erasures });
+        let ties = season.closed.map_or(board.definition.ties(), |closed| closed.ties);
+        let pending = SnapshotRows::Pending(Pending { source, ties, epoch, erasures });
         board.put_snapshot(&Arc::new(taken.clone()), &pending);
     }
 

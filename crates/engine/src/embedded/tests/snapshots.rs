@@ -9,7 +9,7 @@ use standings_core::{LocalDate, Millis, Name, Profile};
 use tempfile::TempDir;
 
 use super::{
-    kit::{NoRoom, board, definition, directory, player, points, submit},
+    kit::{NoRoom, board, definition, directory, player, points, standing, submit},
     script::{everything, settled},
 };
 use crate::{
@@ -134,6 +134,26 @@ async fn a_snapshot_is_of_its_mark_however_late_it_is_written() {
         assert_eq!(machine.rows(LATEST).await, wanted, "crash: {crash}");
         let now = [row("a", 191, Some("Berta")), row("b", 2, Some("Bert"))];
         assert_eq!(machine.rows(StandingRef::CURRENT).await, now);
+        machine.engine.shutdown().await;
+    }
+}
+
+/// By which rule players share a rank is of the mark as well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_has_the_tie_rule_of_its_mark() {
+    for crash in [false, true] {
+        let machine = Machine::new(r#"{"season":"never"}"#, Options::default()).await;
+        machine.submit("a", 5).await;
+        machine.submit("b", 5).await;
+        machine.disk.fill();
+        machine.engine.take_snapshot(&board("b")).await.unwrap_err();
+        let earliest = definition(r#"{"season":"never","ties":"earliest"}"#);
+        machine.engine.put_board(&board("b"), earliest).await.unwrap();
+        let machine = if crash { machine.crash().await } else { machine };
+        machine.disk.free();
+        settled(&machine.engine).await;
+        let ranks = [("a".to_owned(), 1, 5), ("b".to_owned(), 1, 5)];
+        assert_eq!(standing(&*machine.engine, &board("b"), LATEST).await, ranks, "crash: {crash}");
         machine.engine.shutdown().await;
     }
 }
