@@ -21,6 +21,11 @@ use crate::{
     types::BackupInfo,
 };
 
+/// Where the history is in a copy, as it is in a data directory.
+const HISTORY: &str = "history";
+/// All that there is in a copy.
+const PARTS: [&str; 4] = [HISTORY, checkpoint::DIR, frozen::DIR, super::log::DIR];
+
 /// Copies everything into a directory that must not exist.
 pub(super) fn backup(shared: &Arc<Shared>, to: &Path) -> Result<BackupInfo> {
     if shared.options.disk.is_some() {
@@ -46,6 +51,7 @@ pub(super) fn backup(shared: &Arc<Shared>, to: &Path) -> Result<BackupInfo> {
     let mut partial = to.as_os_str().to_owned();
     partial.push(".partial");
     let partial = PathBuf::from(partial);
+    clear_partial(&partial)?;
     shared.backups.fetch_add(1, Ordering::AcqRel);
     let copied = copy(shared, &partial, to);
     shared.backups.fetch_sub(1, Ordering::AcqRel);
@@ -53,6 +59,25 @@ pub(super) fn backup(shared: &Arc<Shared>, to: &Path) -> Result<BackupInfo> {
         let _ = fs::remove_dir_all(&partial);
     }
     copied
+}
+
+/// Removes what a backup left that was killed: a copy that went on from there would have rows that were deleted since, and
+/// half a segment. What has anything else in it is not ours to remove.
+fn clear_partial(partial: &Path) -> Result<()> {
+    let path = partial.display();
+    let failed = |error: io::Error| EngineError::BadRequest(format!("{path}: {error}"));
+    let entries = match fs::read_dir(partial) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(failed)?,
+    };
+    for entry in entries {
+        let name = entry.map_err(failed)?.file_name();
+        if !PARTS.iter().any(|part| name == *part) {
+            let why = "exists already and is no unfinished backup; name another directory";
+            return Err(EngineError::BadRequest(format!("{path} {why}")));
+        }
+    }
+    fs::remove_dir_all(partial).map_err(failed)
 }
 
 fn copy(shared: &Arc<Shared>, partial: &Path, to: &Path) -> Result<BackupInfo> {
@@ -67,7 +92,7 @@ fn copy(shared: &Arc<Shared>, partial: &Path, to: &Path) -> Result<BackupInfo> {
         fs::create_dir_all(partial.join(dir)).map_err(refused)?;
     }
     let mut bytes = 0;
-    shared.read_history(|history| history.copy_to(&partial.join("history")))?;
+    shared.read_history(|history| history.copy_to(&partial.join(HISTORY)))?;
     let from = &shared.options.dir;
     let newest = checkpoint::newest(shared.disk.as_ref()).map_err(refused)?;
     let copy = |path: &str| {
@@ -92,7 +117,7 @@ fn copy(shared: &Arc<Shared>, partial: &Path, to: &Path) -> Result<BackupInfo> {
     for path in segments {
         bytes += copy(&path).map_err(refused)?;
     }
-    bytes += tree_bytes(&partial.join("history")).map_err(refused)?;
+    bytes += tree_bytes(&partial.join(HISTORY)).map_err(refused)?;
     for dir in [checkpoint::DIR, frozen::DIR, super::log::DIR, ""] {
         sync(&partial.join(dir)).map_err(refused)?;
     }

@@ -10,6 +10,7 @@ use standings_core::{BoardId, Millis};
 use super::{
     crash::copy,
     kit::{InDirectory, board, definition, directory, event, player, points, standing, submit},
+    retention::until,
     script::{Keep, everything, script, settled},
 };
 use crate::{
@@ -93,6 +94,52 @@ async fn a_backup_goes_to_a_new_directory_outside_the_data() {
     assert!(!missing.parent().unwrap().exists());
     home.engine().backup(&elsewhere.path().join("copy")).await.unwrap();
     home.stop().await;
+}
+
+/// Not from a copy that was broken off, with what has been deleted since.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_begins_anew_after_one_that_was_killed() {
+    let mut home = InDirectory::usual();
+    let id = board("b");
+    home.engine().put_board(&id, definition("{}")).await.unwrap();
+    submit(&*home.engine(), &id, event("erased", 1, "their-event")).await.unwrap();
+    until_in_history(&home).await;
+    let copies = directory();
+    let (to, partial) = (copies.path().join("copy"), copies.path().join("copy.partial"));
+    home.engine().backup(&to).await.unwrap();
+    // All that is missing is its name.
+    std::fs::rename(&to, &partial).unwrap();
+    home.engine().erase_player(&player("erased")).await.unwrap();
+    submit(&*home.engine(), &id, event("a", 2, "two")).await.unwrap();
+    until_in_history(&home).await;
+    home.engine().backup(&to).await.unwrap();
+    assert_eq!(files(copies.path()), std::slice::from_ref(&to));
+    home.stop().await;
+    assert_eq!(findings(&to), [""; 0]);
+    assert_eq!(rebuilt(&to, false).findings, [""; 0]);
+    let options = Options { dir: to, ..Options::default() };
+    let copy = Embedded::open(options, home.clock()).unwrap();
+    assert_eq!(standing(&*copy, &id, StandingRef::CURRENT).await, [("a".to_owned(), 1, 2)]);
+    assert_eq!(copy.shared.history.search(b"their-event").unwrap(), [""; 0]);
+    copy.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_removes_nothing_that_is_not_its_own() {
+    let mut home = InDirectory::usual();
+    let copies = directory();
+    let holiday = copies.path().join("copy.partial/holiday.jpg");
+    std::fs::create_dir_all(copies.path().join("copy.partial/log")).unwrap();
+    std::fs::write(&holiday, "not ours").unwrap();
+    let refused = home.engine().backup(&copies.path().join("copy")).await;
+    assert!(matches!(refused, Err(EngineError::BadRequest(_))), "{refused:?}");
+    assert!(holiday.exists());
+    home.stop().await;
+}
+
+async fn until_in_history(home: &InDirectory) {
+    let engine = home.embedded();
+    until("the history has it", || engine.shared.history.lag() == 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
