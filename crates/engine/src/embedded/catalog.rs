@@ -381,6 +381,17 @@ impl Catalog {
             .collect()
     }
 
+    /// Whether something is not yet written of which only the log knows all: a snapshot, or a season that closed under
+    /// another tie rule than its board has now.
+    pub(crate) fn needs_log(&self) -> bool {
+        let former_ties = self.boards.values().any(|board| {
+            let mut waiting = board.seasons.iter().filter(|season| season.live().is_some());
+            let ties = board.definition.ties();
+            waiting.any(|season| season.closed.is_some_and(|closed| closed.ties != ties))
+        });
+        former_ties || !self.pending_snapshots().is_empty()
+    }
+
     /// Erasures before this number are the concern of nothing that is yet to be written: who was erased later may be in
     /// it, and must be known until it is.
     pub(crate) fn settled_erasures(&self) -> ErasureNo {

@@ -413,11 +413,11 @@ impl Sequencer {
 
     /// Freezes what a checkpoint is of: called by the keeper when it is about to write one.
     pub(super) fn begin_view(&mut self) -> Result<View> {
-        // A snapshot that is not written yet is recovered by replaying the log from before it was taken.
-        if !self.shared.catalog.read().pending_snapshots().is_empty() {
+        // What a checkpoint cannot tell is recovered by replaying the log from before it.
+        if self.shared.catalog.read().needs_log() {
             self.checkpointing = Checkpointing::No;
             self.checkpoint_again = Instant::now() + Duration::from_secs(1);
-            return Err(out_of_order("a snapshot is not written yet"));
+            return Err(out_of_order("a snapshot or a closed season is not written yet"));
         }
         // A checkpoint must not be ahead of the log.
         if let Err(error) = self.sync() {

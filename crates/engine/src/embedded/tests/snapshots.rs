@@ -184,6 +184,36 @@ async fn a_closed_season_has_the_names_of_its_end_after_a_checkpoint_and_a_crash
     machine.engine.shutdown().await;
 }
 
+/// A checkpoint knows the tie rule of the board, and not the one that it had when a season closed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_closed_season_has_the_tie_rule_of_its_end_after_a_crash() {
+    let options = Options { checkpoint_bytes: 300, segment_bytes: 500, ..Options::default() };
+    let machine = Machine::new("{}", options).await;
+    machine.submit("a", 5).await;
+    machine.submit("b", 5).await;
+    machine.disk.fill();
+    machine.engine.close_season(&board("b")).await.unwrap();
+    let earliest = definition(r#"{"ties":"earliest"}"#);
+    machine.engine.put_board(&board("b"), earliest).await.unwrap();
+    // More than a checkpoint is due after, for as long as one would take.
+    for _ in 0..50 {
+        machine.submit("a", 1).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let machine = machine.crash().await;
+    settled(&machine.engine).await;
+    let ranks = [("a".to_owned(), 1, 5), ("b".to_owned(), 1, 5)];
+    assert_eq!(standing(&*machine.engine, &board("b"), StandingRef::PREVIOUS).await, ranks);
+    // Once it is written, there are checkpoints again.
+    let checkpoints = || machine.disk.list("checkpoint").unwrap();
+    let first = checkpoints();
+    while checkpoints() == first {
+        machine.submit("b", 1).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    machine.engine.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn missed_dates_share_a_file_that_goes_with_the_last_of_them() {
     let json = r#"{"season":"never","snapshots":{"at":"06:00","keep":"10 days"}}"#;
