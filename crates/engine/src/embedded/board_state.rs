@@ -79,6 +79,14 @@ impl Season {
         self.span.ends_at == next.span.starts_at
     }
 
+    /// Whether it has no entries, and no file or need of one.
+    pub(crate) fn is_empty(&self) -> bool {
+        match &self.rows {
+            Rows::Live(live) => live.read().index().is_empty(),
+            Rows::Frozen(file) => file.name.is_empty(),
+        }
+    }
+
     pub(crate) fn live(&self) -> Option<&Arc<RwLock<Live>>> {
         match &self.rows {
             Rows::Live(live) => Some(live),

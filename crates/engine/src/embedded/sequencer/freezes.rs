@@ -137,9 +137,8 @@ impl Sequencer {
             let catalog = self.shared.catalog.read();
             let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
             let season = &board.seasons[board.current(now)];
-            let empty = season.live().is_some_and(|live| live.read().index().is_empty());
             let date = board.definition.local_date(now);
-            (taken(board, season.no, season.span.id.clone(), date, now), empty)
+            (taken(board, season.no, season.span.id.clone(), date, now), season.is_empty())
         };
         let (board, snapshot, date) = (taken.board, taken.snapshot, taken.dates[0].0);
         let mut records = vec![Record::SnapshotTaken(taken)];

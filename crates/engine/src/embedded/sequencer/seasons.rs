@@ -79,22 +79,26 @@ fn due(board: &BoardState, now: Millis, records: &mut Vec<Record>) {
     let last = |spans: &[(u32, SeasonSpan)]| {
         spans.last().map(|(_, span)| span).or(board.seasons.last().map(|s| &s.span)).cloned()
     };
+    let mut all_opened = false;
     while records.len() < ROLL_RECORDS {
         let span = match last(&spans) {
             None => board.definition.season_at(now),
-            Some(span) if now < open_at(&span) || span.ends_at == Millis::MAX => break,
+            Some(span) if now < open_at(&span) || span.ends_at == Millis::MAX => {
+                all_opened = true;
+                break;
+            }
             Some(span) => board.definition.season_at(span.ends_at),
         };
         records.push(opened(board.no, next_no, &span));
         spans.push((next_no, span));
         next_no += 1;
     }
-    snapshots_due(board, &spans, now, records);
+    // Not before the season of every date is there: the rest comes with the next group.
+    if all_opened {
+        snapshots_due(board, &spans, now, records);
+    }
     let existing = board.seasons.iter().filter(|season| season.closed.is_none());
-    let existing = existing.map(|season| {
-        let empty = season.live().is_some_and(|live| live.read().index().is_empty());
-        (season.no, season.span.ends_at, empty)
-    });
+    let existing = existing.map(|season| (season.no, season.span.ends_at, season.is_empty()));
     let new = spans.iter().map(|(no, span)| (*no, span.ends_at, true));
     for (season, ends_at, empty) in existing.chain(new) {
         if now < ends_at.plus(board.definition.grace()) || ends_at == Millis::MAX {
@@ -178,8 +182,7 @@ fn current_at(
         return Some((*no, span.id.clone(), true));
     }
     let season = board.seasons.get(board.current(at))?;
-    let empty = season.live().is_some_and(|live| live.read().index().is_empty());
-    Some((season.no, season.span.id.clone(), empty))
+    Some((season.no, season.span.id.clone(), season.is_empty()))
 }
 
 /// The record that opens a season.

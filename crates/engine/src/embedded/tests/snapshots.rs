@@ -242,6 +242,29 @@ async fn missed_dates_share_a_file_that_goes_with_the_last_of_them() {
     machine.engine.shutdown().await;
 }
 
+/// There are more seasons to open than go into one group.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn missed_dates_are_of_the_seasons_that_they_lie_in() {
+    let json = r#"{"season":"0 * * * *","grace":"0 seconds",
+        "snapshots":{"at":"06:00","keep":"forever"}}"#;
+    let machine = Machine::new(json, Options::default()).await;
+    machine.submit("a", 1).await;
+    machine.clock.advance(Millis(500 * DAY));
+    machine.submit("a", 2).await;
+    settled(&machine.engine).await;
+    assert_eq!(machine.dates().await.len(), 500);
+    {
+        let catalog = machine.engine.shared.catalog.read();
+        let board = catalog.board(&board("b")).unwrap();
+        assert!(board.seasons.len() > 10_000, "{}", board.seasons.len());
+        for snapshot in board.snapshots.list() {
+            let season = board.definition.season_at(snapshot.at).id;
+            assert_eq!(*snapshot.season(), season, "{}", snapshot.date);
+        }
+    }
+    machine.engine.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_year_of_daily_snapshots_with_ninety_days_kept_leaves_ninety_files() {
     let json = r#"{"season":"never","snapshots":{"at":"00:00","keep":"90 days"}}"#;
