@@ -6,6 +6,7 @@
 //! 4. The log, its torn end cut off; it must reach at least as far as both positions.
 //! 5. From the lower of the two positions on, every record goes to whichever view lacks it.
 //! 6. Files that nothing names any more are removed.
+//! 7. What was found is made durable: a run that was killed may not have come to it.
 //!
 //! Seasons that ended meanwhile are closed by the sequencer before it takes anything.
 
@@ -166,6 +167,11 @@ pub(crate) fn recover(options: &Options) -> Result<Recovered, OpenError> {
     let (next, bytes) = (recovered.log.next_seq(), recovered.replayed_bytes);
     tracing::info!(next, bytes, seconds, "log replayed");
     recovered.remove_orphans().map_err(io)?;
+    // A run that was killed may have named a checkpoint, or made a directory, and left it to a power cut. The log drops
+    // what the checkpoint has from here on, so both must be durable first.
+    for dir in [checkpoint::DIR, ""] {
+        recovered.disk.sync_dir(dir).map_err(io)?;
+    }
     Ok(recovered)
 }
 

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 
 use super::{
     kit::{board, definition, directory, event, standing, submit, times, tried},
+    retention::until,
     script::{Keep, Step, Write, everything, script, settled},
 };
 use crate::{
@@ -14,6 +15,9 @@ use crate::{
     conformance::World,
     embedded::{
         Durability, Embedded, OpenError, Options,
+        checkpoint::{self, View},
+        disk::Disk as _,
+        open::recover,
         sim_disk::{Failure, SimDisk, Survive},
     },
 };
@@ -46,10 +50,12 @@ impl Machine {
     }
 
     fn try_open(&self) -> Result<Arc<Embedded>, OpenError> {
+        Embedded::open(self.options(), self.clock.clone())
+    }
+
+    fn options(&self) -> Options {
         let dir = self.dir.path().to_owned();
-        let options =
-            Options { dir, disk: Some(Arc::new(self.disk.clone())), ..self.options.clone() };
-        Embedded::open(options, self.clock.clone())
+        Options { dir, disk: Some(Arc::new(self.disk.clone())), ..self.options.clone() }
     }
 
     /// The machine after the power has returned.
@@ -333,4 +339,37 @@ pub(super) fn copy(from: &Path, to: &Path) {
             std::fs::copy(entry.path(), target).unwrap();
         }
     }
+}
+
+/// The next start goes on from what it finds, and what it finds need not be durable.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_checkpoint_whose_writer_was_killed_survives_a_power_cut_later_on() {
+    let mut machine = Machine::new(Options { segment_bytes: 500, ..Options::default() });
+    let engine = machine.open();
+    engine.put_board(&board("b"), definition(r#"{"season":"never"}"#)).await.unwrap();
+    for number in 0..50 {
+        submit(&*engine, &board("b"), event("a", 1, &format!("e{number}"))).await.unwrap();
+    }
+    engine.shutdown().await;
+    drop(engine);
+    let recovered = recover(&machine.options()).unwrap();
+    let position = recovered.log.next_seq();
+    View::begin(&recovered.catalog, position).write(&recovered.disk).unwrap();
+    drop(recovered);
+    // All but the last step: it has its name, and a power cut would take it back.
+    let name = checkpoint::newest(&machine.disk).unwrap().unwrap();
+    let (name, temporary) = (format!("checkpoint/{name}"), format!("checkpoint/{name}.tmp"));
+    machine.disk.rename(&name, &temporary).unwrap();
+    machine.disk.sync_dir("checkpoint").unwrap();
+    machine.disk.rename(&temporary, &name).unwrap();
+
+    let segments = || machine.disk.list("log").unwrap().len();
+    let before = segments();
+    let engine = machine.open();
+    until("the log drops what the checkpoint has", || segments() < before).await;
+    machine.revive(engine, Survive::Nothing, HistoryThen::Whole).await;
+    let engine = machine.open();
+    let found = standing(&*engine, &board("b"), StandingRef::CURRENT).await;
+    assert_eq!(found, [("a".to_owned(), 1, 50)]);
+    engine.shutdown().await;
 }
