@@ -75,6 +75,11 @@ impl SeasonId {
         Self(format_compact!("{base}.{}", part + 1))
     }
 
+    /// Whether both are of one season, or of parts of one.
+    pub fn shares_season(&self, other: &Self) -> bool {
+        self.split().0 == other.split().0
+    }
+
     fn split(&self) -> (&str, u32) {
         match self.0.split_once('.') {
             Some((base, part)) => (base, part.parse().expect("checked when constructed")),

@@ -206,6 +206,8 @@ fn what_is_left_after_a_manual_close_is_the_next_part() {
     assert_eq!(closed, span("2026-11.2", "2026-11-15T10:00:00Z", "2026-11-16T10:00:00Z"));
     assert_eq!(rest, span("2026-11.3", "2026-11-16T10:00:00Z", "2026-12-01T00:00:00Z"));
     assert_eq!((closed.id.part(), rest.id.part()), (2, 3));
+    assert!(rest.id.shares_season(&season.id) && season.id.shares_season(&rest.id));
+    assert!(!rest.id.shares_season(&SeasonId::parse("2026-12.3").unwrap()));
 }
 
 #[test]

@@ -72,8 +72,24 @@ fn close_at(board: &BoardState, season: &Season) -> Millis {
     season.span.ends_at.plus(board.definition.grace())
 }
 
+/// The end of the newest season, where it is another by now. The rules of time zones change, and a season may have been
+/// opened by the old ones: if by the new ones it goes on after its end, it must not be opened a second time.
+fn moved_end(board: &BoardState, now: Millis) -> Option<Record> {
+    let Season { no, span, .. } = board.seasons.last().filter(|last| last.closed.is_none())?;
+    if now < open_at(span) || span.ends_at == Millis::MAX {
+        return None;
+    }
+    let SeasonSpan { id, ends_at, .. } = board.definition.season_at(span.ends_at);
+    let moved = Record::SeasonEnds { board: board.no, season: *no, ends_at };
+    id.shares_season(&span.id).then_some(moved)
+}
+
 /// Everything that is due on a board: seasons to open, up to the one that may already get events, and seasons to close.
 fn due(board: &BoardState, now: Millis, records: &mut Vec<Record>) {
+    if let Some(moved) = moved_end(board, now) {
+        // Alone: what else is due goes by the new end, and comes with the next group.
+        return records.push(moved);
+    }
     let mut next_no = board.next_season;
     let mut spans: Vec<(u32, SeasonSpan)> = Vec::new();
     let last = |spans: &[(u32, SeasonSpan)]| {
@@ -87,7 +103,10 @@ fn due(board: &BoardState, now: Millis, records: &mut Vec<Record>) {
                 all_opened = true;
                 break;
             }
-            Some(span) => board.definition.season_at(span.ends_at),
+            // Where it should have begun earlier by now, the season before had that time.
+            Some(span) => {
+                SeasonSpan { starts_at: span.ends_at, ..board.definition.season_at(span.ends_at) }
+            }
         };
         records.push(opened(board.no, next_no, &span));
         spans.push((next_no, span));

@@ -8,7 +8,7 @@ use super::kit::{InDirectory, board, definition, event, points, standing, submit
 use crate::{
     Clock as _, SeasonRef, SeasonState, SeasonsQuery, StandingRef,
     conformance::{Fixture as _, World, model::Random},
-    embedded::{Options, check, rebuild},
+    embedded::{Options, check, rebuild, record::Record},
 };
 
 const HOUR: i64 = 3_600_000;
@@ -207,4 +207,41 @@ async fn a_step_forward_ends_a_season_once_and_a_step_back_does_not_bring_it_bac
     let expected = [("2026-11-16", SeasonState::Open), ("2026-11-15", SeasonState::Closed)];
     assert_eq!(seasons, expected);
     home.stop().await;
+}
+
+/// A newer database of time zones may move the midnight that an open season ends at.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_season_whose_end_moves_is_opened_once_and_met_by_the_next() {
+    let midnight = Millis(World::start().0 + 14 * HOUR);
+    for (moved, met) in [(-HOUR, midnight), (HOUR, midnight.plus(Millis(HOUR)))] {
+        let mut home = InDirectory::usual();
+        let id = board("b");
+        let json = r#"{"season":"daily","grace":"0 seconds"}"#;
+        home.engine().put_board(&id, definition(json)).await.unwrap();
+        submit(&*home.engine(), &id, points("a", 1)).await.unwrap();
+        // As it was by the rules before.
+        let ends_at = midnight.plus(Millis(moved));
+        let old = vec![Record::SeasonEnds { board: 0, season: 0, ends_at }];
+        home.embedded().shared.queue.change(|s| s.commit(old)).await.unwrap();
+        home.restart().await;
+        for (at, season) in [
+            (ends_at.plus(Millis(-30_000)), "2026-11-15"),
+            (met.plus(Millis(-1)), "2026-11-15"),
+            (met, "2026-11-16"),
+        ] {
+            home.clock().set(at);
+            let receipt = submit(&*home.engine(), &id, points("a", 1)).await.unwrap();
+            assert_eq!(receipt.season.as_str(), season, "{moved} {at}");
+        }
+        let query = SeasonsQuery { year: None, before: None, limit: 10 };
+        let seasons = home.engine().seasons(&id, &query).await.unwrap().seasons;
+        let spans = seasons.iter().map(|season| &season.span);
+        let spans: Vec<_> = spans.map(|s| (s.id.as_str(), s.starts_at, s.ends_at)).collect();
+        let (begin, end) = (midnight.plus(Millis(-24 * HOUR)), midnight.plus(Millis(24 * HOUR)));
+        assert_eq!(spans, [("2026-11-16", met, end), ("2026-11-15", begin, met)]);
+        let before = standing(&*home.engine(), &id, StandingRef::PREVIOUS).await;
+        assert_eq!(before, [("a".to_owned(), 1, 3)]);
+        home.stop().await;
+        assert_eq!(rebuild(home.path(), false, &mut |_| {}).unwrap().findings, [""; 0]);
+    }
 }
