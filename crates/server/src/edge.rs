@@ -187,6 +187,14 @@ fn too_large(uri: &Uri, headers: &HeaderMap) -> Option<String> {
     }
 }
 
+/// What a head may be, for whoever sent one so large that it was not read. hyper reads no more than 100 headers.
+pub(crate) fn head_limits() -> String {
+    format!(
+        "an address may have up to {ADDRESS_BYTES} bytes; a request may have up to 100 headers of {HEADER_BYTES} bytes, names \
+         and values together"
+    )
+}
+
 /// Pages may read, not write: a key in a page is a key that everyone has.
 fn allowed_origin(cors: &Cors, method: &Method, headers: &HeaderMap) -> Option<HeaderValue> {
     if !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {

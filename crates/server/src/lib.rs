@@ -20,6 +20,7 @@ mod mark;
 mod ndjson;
 mod openapi;
 mod problem;
+mod refusals;
 mod routes;
 pub mod serve;
 mod socket;

@@ -35,6 +35,7 @@ use crate::{
     config::TlsFiles,
     edge::{self, Routes},
     hot,
+    refusals::Refusals,
     socket::Socket,
 };
 
@@ -202,7 +203,7 @@ where
     if server.stopping.load(Ordering::Relaxed) {
         stopped.mark_changed();
     }
-    let stream = TokioIo::new(socket);
+    let stream = TokioIo::new(Refusals::new(&server.app, socket));
     let service = service_fn(|request| {
         let server = Arc::clone(server);
         async move { Ok::<_, Infallible>(edge::answer(&server.app, &server.routes, request).await) }

@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt::Display, time::Duration};
 
 use axum::{
     body::Body,
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -147,6 +147,29 @@ impl Problem {
         &self.detail
     }
 
+    /// What is sent.
+    pub(crate) fn body(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// The headers that it is sent with.
+    pub(crate) fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+        if let Some(wait) = self.retry_after {
+            // Rounded up: a client that comes back a little early would be refused again.
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+        }
+        if self.code == Code::Unauthorized {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if self.close {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        headers
+    }
+
     /// What is only logged.
     pub(crate) fn cause(&self) -> Option<&str> {
         self.cause.as_deref()
@@ -177,22 +200,9 @@ impl Serialize for Type {
 /// The problem travels beside the response as an extension, so that the edge logs and counts it, once.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let body = serde_json::to_vec(&self).unwrap_or_default();
-        let mut response = Response::new(Body::from(body));
+        let mut response = Response::new(Body::from(self.body()));
         *response.status_mut() = self.code.status();
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
-        if let Some(wait) = self.retry_after {
-            // Rounded up: a client that comes back a little early would be refused again.
-            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
-        }
-        if self.code == Code::Unauthorized {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        if self.close {
-            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
+        *response.headers_mut() = self.headers();
         response.extensions_mut().insert(std::sync::Arc::new(self));
         response
     }

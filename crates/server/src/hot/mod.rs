@@ -7,7 +7,7 @@
 //! it is answered, is decided by the very functions that the router's handlers call.
 
 pub(crate) mod head;
-mod reply;
+pub(crate) mod reply;
 
 use std::{
     pin::Pin,
@@ -325,7 +325,7 @@ impl Request<'_> {
                 series.answered(status, started.elapsed());
                 log(app, &asked, status, Some(&problem), started);
                 manner.close |= problem.closes();
-                reply::problem(out, problem, manner).await;
+                reply::problem(out, &problem, manner);
             }
         }
         manner.close

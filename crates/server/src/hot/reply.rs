@@ -6,43 +6,39 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use axum::response::IntoResponse as _;
-use http_body_util::BodyExt as _;
-
 use crate::problem::Problem;
 
 /// What every answer's head says besides its content.
 #[derive(Clone, Copy)]
-pub(super) struct Manner<'a> {
-    pub(super) request_id: &'a [u8],
+pub(crate) struct Manner<'a> {
+    pub(crate) request_id: &'a [u8],
     /// Whether pages of any origin may read it.
-    pub(super) any_origin: bool,
+    pub(crate) any_origin: bool,
     /// Whether the connection ends with it.
-    pub(super) close: bool,
+    pub(crate) close: bool,
 }
 
 /// Writes an answer with a body of JSON.
-pub(super) fn ok(out: &mut Vec<u8>, body: &[u8], manner: Manner<'_>) {
+pub(crate) fn ok(out: &mut Vec<u8>, body: &[u8], manner: Manner<'_>) {
     out.reserve(256 + body.len());
     out.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n");
     finish(out, body, manner);
 }
 
 /// Writes a problem, with the headers that the router would give it.
-pub(super) async fn problem(out: &mut Vec<u8>, problem: Problem, manner: Manner<'_>) {
-    let (parts, body) = problem.into_response().into_parts();
-    // It is in memory, where nothing fails.
-    let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-    let reason = parts.status.canonical_reason().unwrap_or("Problem");
-    let _ = write!(out, "HTTP/1.1 {} {reason}\r\n", parts.status.as_u16());
-    let named = parts.headers.iter().filter(|(name, _)| !manner.close || *name != "connection");
+pub(crate) fn problem(out: &mut Vec<u8>, problem: &Problem, manner: Manner<'_>) {
+    let (status, headers) = (problem.code().status(), problem.headers());
+    let reason = status.canonical_reason().unwrap_or("Problem");
+    // Writing into a vector cannot fail.
+    let _ = write!(out, "HTTP/1.1 {} {reason}\r\n", status.as_u16());
+    let named = headers.iter().filter(|(name, _)| !manner.close || *name != "connection");
     for (name, value) in named {
         out.extend_from_slice(name.as_str().as_bytes());
         out.extend_from_slice(b": ");
         out.extend_from_slice(value.as_bytes());
         out.extend_from_slice(b"\r\n");
     }
-    finish(out, &body, manner);
+    finish(out, &problem.body(), manner);
 }
 
 fn finish(out: &mut Vec<u8>, body: &[u8], manner: Manner<'_>) {
@@ -85,8 +81,8 @@ mod tests {
     use super::*;
     use crate::problem::Code;
 
-    #[tokio::test]
-    async fn an_answer_is_framed_and_names_its_request() {
+    #[test]
+    fn an_answer_is_framed_and_names_its_request() {
         let manner = Manner { request_id: b"abc", any_origin: true, close: false };
         let mut out = Vec::new();
         ok(&mut out, b"{}", manner);
@@ -99,7 +95,7 @@ mod tests {
         assert!(text.ends_with(" GMT\r\n\r\n{}") && !text.contains("connection"), "{text}");
         let mut out = Vec::new();
         let slow = Problem::new(Code::Timeout, "slow").closing();
-        problem(&mut out, slow, Manner { close: true, any_origin: false, ..manner }).await;
+        problem(&mut out, &slow, Manner { close: true, any_origin: false, ..manner });
         let text = String::from_utf8(out).unwrap();
         assert!(text.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{text}");
         assert_eq!(text.matches("connection: close").count(), 1, "{text}");

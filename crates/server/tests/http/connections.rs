@@ -151,6 +151,49 @@ fn what_is_not_http_is_refused() {
 }
 
 #[test]
+fn a_head_that_cannot_be_read_is_answered_with_a_problem() {
+    let server = Server::start();
+    let get = |target: &[u8], headers: &[u8]| {
+        [b"GET ", target, b" HTTP/1.1\r\nHost: x\r\n", headers, b"\r\n"].concat()
+    };
+    let long = |bytes: usize| format!("/healthz?{}", "x".repeat(bytes)).into_bytes();
+    let many = "X-Small: 1\r\n".repeat(200).into_bytes();
+    // As the first request of a connection, after a plain one, and after one of the router's.
+    let before: [&[u8]; 3] = [b"", &get(b"/v1/scores", b""), &get(b"/healthz", b"")];
+    for (head, code) in [
+        (get(b"/v1/scores/\xff", b""), "malformed"),
+        (get(b"/v1/scores/a b", b""), "malformed"),
+        (get(b"/v1/scores", b"X-Nul: a\0b\r\n"), "malformed"),
+        (get(b"/v1/scores", b"Content-Length: -5\r\n"), "malformed"),
+        (get(b"/v1/scores", b"Content-Length: 5\r\nContent-Length: 6\r\n"), "malformed"),
+        (b"hello\r\n\r\n".to_vec(), "malformed"),
+        (get(&long(70_000), b""), "headers_too_large"),
+        (get(&long(200_000), b""), "headers_too_large"),
+        (get(b"/healthz", &many), "headers_too_large"),
+    ] {
+        for before in before {
+            let mut stream = connect(&server);
+            stream.write_all(&[before, &head].concat()).unwrap();
+            let answers = read_all(stream);
+            let shown = String::from_utf8_lossy(&head[..head.len().min(99)]).into_owned();
+            let start = answers.rfind("HTTP/1.1 4").unwrap_or_else(|| panic!("{shown}: {answers}"));
+            let (head, body) = answers[start..].split_once("\r\n\r\n").unwrap();
+            assert_eq!(answers.matches("HTTP/1.1 ").count(), 1 + usize::from(!before.is_empty()));
+            assert!(head.contains("\r\ncontent-type: application/problem+json\r\n"), "{head}");
+            assert!(head.contains("\r\nconnection: close\r\nx-request-id: "), "{head}");
+            assert!(head.contains(&format!("\r\ncontent-length: {}\r\n", body.len())), "{head}");
+            let problem: Value = serde_json::from_str(body).unwrap();
+            assert_eq!(problem["code"], code, "{shown}: {problem}");
+            assert_eq!(problem["status"].to_string(), head[9..12], "{problem}");
+            assert_eq!(problem.as_object().unwrap().len(), 5, "{problem}");
+        }
+    }
+    let counted = server.get("/metrics").text;
+    let series = r#"standings_http_problems_total{code="malformed"} 18"#;
+    assert!(counted.contains(series), "{series} in {counted}");
+}
+
+#[test]
 fn over_the_limit_a_connection_waits_until_another_ends() {
     let server = Server::with(HttpOptions { max_connections: 1, ..HttpOptions::default() });
     let mut first = connect(&server);
