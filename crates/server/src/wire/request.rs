@@ -14,7 +14,7 @@ use standings_engine::{Role, ScoreRow};
 use utoipa::ToSchema;
 
 use crate::{
-    extract::invalid,
+    extract::{invalid, parse_item},
     problem::{Code, Problem},
 };
 
@@ -176,7 +176,7 @@ pub(crate) struct ProfileBody {
     /// The address of a picture, http or https.
     #[schema(max_length = 2048)]
     avatar_url: Option<String>,
-    /// Whatever else the game wants to keep: an object of up to 4 KiB.
+    /// Whatever else the game wants to keep: an object of up to 4 KiB, in which no member is named twice.
     #[schema(value_type = Option<Object>)]
     attributes: Option<Box<RawValue>>,
 }
@@ -185,12 +185,80 @@ impl TryFrom<ProfileBody> for Profile {
     type Error = Problem;
     fn try_from(body: ProfileBody) -> Result<Self, Problem> {
         let avatar_url = body.avatar_url.as_deref().map(AvatarUrl::new).transpose();
-        let attributes = body.attributes.map(|raw| Attributes::new(raw.get().to_owned()));
+        let attributes = body.attributes.map(|raw| attributes(raw.get()));
         Ok(Self {
             name: body.name,
             avatar_url: avatar_url.map_err(invalid)?,
-            attributes: attributes.transpose().map_err(invalid)?,
+            attributes: attributes.transpose()?,
         })
+    }
+}
+
+/// Takes the text of an object that is going to be sent as it came: a reader must not fail on it.
+fn attributes(text: &str) -> Result<Attributes, Problem> {
+    let attributes = Attributes::new(text.to_owned()).map_err(invalid)?;
+    // In brackets, because in an answer it lies one level deeper too.
+    parse_item::<[Plain; 1]>(format!("[{text}]").as_bytes())
+        .map_err(|problem| problem.within("attributes"))?;
+    Ok(attributes)
+}
+
+/// Any JSON that all readers understand alike: its numbers and texts can be represented, its depth has a limit, and no
+/// object has two members of one name.
+struct Plain;
+
+impl<'de> Deserialize<'de> for Plain {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+impl<'de> de::Visitor<'de> for Plain {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Self, A::Error> {
+        while items.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, mut members: A) -> Result<Self, A::Error> {
+        let mut seen = HashSet::new();
+        while let Some(name) = members.next_key::<String>()? {
+            if seen.contains(&name) {
+                return Err(de::Error::custom(format_args!("{name:?} is given twice")));
+            }
+            seen.insert(name);
+            members.next_value::<Self>()?;
+        }
+        Ok(self)
     }
 }
 

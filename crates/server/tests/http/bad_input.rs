@@ -252,6 +252,20 @@ fn definitions_profiles_and_keys_are_checked_too() {
     ] {
         put("/v1/players/a", profile).refused(400, "malformed");
     }
+    let nested = format!("{}{{}}{}", "{\"a\":".repeat(200), "}".repeat(200));
+    for attributes in [
+        r#"{"a":1e400}"#,
+        r#"{"a":"\ud800"}"#,
+        r#"{"\udc00":1}"#,
+        r#"{"a":1,"a":2}"#,
+        r#"{"a":[{"b":1,"\u0062":2}]}"#,
+        &nested,
+    ] {
+        let body = format!(r#"{{"attributes":{attributes}}}"#);
+        let refused = server.send_raw("PUT", "/v1/players/a", "game", "application/json", body);
+        refused.refused(400, "malformed");
+        assert!(refused.text.contains("\"detail\":\"attributes: "), "{}", refused.text);
+    }
     for friends in [
         json!({}),
         json!([]),

@@ -157,6 +157,26 @@ fn scores_are_set_whatever_the_rule() {
 }
 
 #[test]
+fn attributes_that_are_taken_can_be_read_again() {
+    let server = Server::start();
+    let send = |depth: usize| {
+        let nested = format!("{}{{}}{}", "{\"a\":".repeat(depth), "}".repeat(depth));
+        let body = format!(r#"{{"attributes":{nested}}}"#);
+        server.send_raw("PUT", "/v1/players/deep", "game", "application/json", body)
+    };
+    let deepest = (1..200).rev().find(|&depth| send(depth).status == 200).unwrap();
+    assert!(deepest > 100, "{deepest}");
+    // What a reader with the usual limit of depth makes of it, the answer around it included.
+    assert!(server.get("/v1/players/deep").ok(200)["attributes"]["a"].is_object());
+    let body =
+        r#"{"attributes":{"n":[null,true,-1,1.5e3,18446744073709551615],"t":"\ud83d\ude00"}}"#;
+    server.send_raw("PUT", "/v1/players/p", "game", "application/json", body).ok(200);
+    let read = server.get("/v1/players/p").ok(200);
+    assert_eq!(read["attributes"]["n"], json!([null, true, -1, 1500.0, u64::MAX]));
+    assert_eq!(read["attributes"]["t"], "😀");
+}
+
+#[test]
 fn a_player_has_a_profile_and_is_found_by_name() {
     let server = Server::start();
     let profile = json!({
