@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use standings_core::{BoardId, LocalDate, PlayerId, SeasonId};
+use standings_core::{BoardId, LocalDate, PlayerId, SeasonId, rule::Rejection};
 
 /// An engine's refusal or failure. A submission that breaks a rule of its board is not one of these: that is a
-/// [`Rejection`](standings_core::rule::Rejection) in its own place in the batch.
+/// [`Rejection`] in its own place in the batch.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// No such board.
@@ -59,6 +59,8 @@ pub enum EngineError {
     BadRow {
         /// Counts from 1.
         row: u64,
+        /// The rule that it breaks, where a submission could break it too.
+        rule: Option<Rejection>,
         /// What is wrong with it.
         why: String,
     },
@@ -93,6 +95,11 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// A row that breaks a rule.
+    pub(crate) fn rejected_row(row: u64, rule: Rejection) -> Self {
+        Self::BadRow { row, rule: Some(rule), why: rule.to_string() }
+    }
+
     /// The same failure for another of those whom it befell together.
     pub(crate) fn for_another(&self) -> Self {
         match self {

@@ -208,19 +208,24 @@ impl IntoResponse for Problem {
     }
 }
 
+impl From<Rejection> for Code {
+    fn from(rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::PointsOutOfRange { .. } => Self::PointsOutOfRange,
+            Rejection::AtInFuture => Self::AtInFuture,
+            Rejection::SeasonClosed => Self::SeasonClosed,
+            Rejection::EventIdReused => Self::EventIdReused,
+            Rejection::ConditionFailed => Self::ConditionFailed,
+            Rejection::TooSoon => Self::TooSoon,
+            Rejection::ScoreOutOfRange => Self::ScoreOutOfRange,
+            Rejection::BoardFull => Self::BoardFull,
+        }
+    }
+}
+
 impl From<Rejection> for Problem {
     fn from(rejection: Rejection) -> Self {
-        let code = match rejection {
-            Rejection::PointsOutOfRange { .. } => Code::PointsOutOfRange,
-            Rejection::AtInFuture => Code::AtInFuture,
-            Rejection::SeasonClosed => Code::SeasonClosed,
-            Rejection::EventIdReused => Code::EventIdReused,
-            Rejection::ConditionFailed => Code::ConditionFailed,
-            Rejection::TooSoon => Code::TooSoon,
-            Rejection::ScoreOutOfRange => Code::ScoreOutOfRange,
-            Rejection::BoardFull => Code::BoardFull,
-        };
-        Self::new(code, rejection.to_string())
+        Self::new(rejection.into(), rejection.to_string())
     }
 }
 
@@ -237,7 +242,8 @@ impl From<EngineError> for Problem {
             EngineError::SeasonOpen(_) => Code::SeasonOpen,
             EngineError::SnapshotInFuture(_) => Code::SnapshotInFuture,
             EngineError::BadMark => Code::BadCursor,
-            EngineError::BadRow { .. } => Code::BadRow,
+            // A rule has one code, whichever way a score comes.
+            EngineError::BadRow { rule, .. } => rule.map_or(Code::BadRow, Code::from),
             EngineError::Unsupported(_) => Code::Unsupported,
             EngineError::BadRequest(_) => Code::Malformed,
             EngineError::Unavailable { .. } => Code::Unavailable,

@@ -92,7 +92,10 @@ pub async fn set_scores_refuses_a_row_from_the_future_and_all_others_with_it(wor
     let board = world.forever().await;
     let future = Millis(world.now().0 + 60_001);
     let rows = vec![row("a", 1, None), row("b", 1, Some(future))];
-    fails!(world.engine().set_scores(&board, rows).await, EngineError::BadRow { row: 2, .. });
+    fails!(
+        world.engine().set_scores(&board, rows).await,
+        EngineError::BadRow { row: 2, rule: Some(Rejection::AtInFuture), .. }
+    );
     assert_eq!(world.top(&board).await, []);
 }
 

@@ -51,7 +51,7 @@ pub async fn an_import_with_a_player_twice_changes_nothing(world: &mut World) {
     let rows = vec![row("x", 1, None), row("y", 1, None), row("x", 2, None)];
     fails!(
         world.import(&board, "2026-10", rows).await,
-        EngineError::BadRow { row: 3, why } if why.contains('x')
+        EngineError::BadRow { row: 3, rule: None, why } if why.contains('x')
     );
     // Also when it goes on after the error.
     let mut import = world.engine().import_season(&board, &season_id("2026-10")).await.unwrap();

@@ -77,7 +77,7 @@ pub async fn a_snapshot_with_a_player_twice_changes_nothing(world: &mut World) {
     let rows = vec![row("x", 1, None), row("y", 1, None), row("x", 2, None)];
     fails!(
         world.import_snapshot(&board, "2026-10-01", rows).await,
-        EngineError::BadRow { row: 3, why } if why.contains('x')
+        EngineError::BadRow { row: 3, rule: None, why } if why.contains('x')
     );
     for date in ["2026-10-01", "2026-10-02"] {
         let mut import = world.engine().import_snapshot(&board, day(date)).await.unwrap();

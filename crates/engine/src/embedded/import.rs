@@ -5,6 +5,7 @@ use std::{collections::HashMap, sync::mpsc::Sender};
 use async_trait::async_trait;
 use standings_core::{
     BoardId, LocalDate, Millis, Name, Order, PlayerId, RankIndex, SeasonId, SortKey,
+    rule::Rejection,
 };
 use tokio::sync::oneshot;
 
@@ -47,7 +48,7 @@ pub(super) struct Import {
     official_ranks: HashMap<PlayerId, u32>,
     count: u64,
     /// The first row that could not be taken, and why. Nothing is put in place after it.
-    bad_row: Option<(u64, String)>,
+    bad_row: Option<(u64, Option<Rejection>, String)>,
 }
 
 impl Import {
@@ -82,16 +83,17 @@ impl StandingImport for Import {
                 let why = String::from(
                     "a season holds no more players; import the rest into another board",
                 );
-                self.bad_row.get_or_insert((self.count, why.clone()));
-                return Err(EngineError::BadRow { row: self.count, why });
+                let rule = Some(Rejection::BoardFull);
+                self.bad_row.get_or_insert((self.count, rule, why.clone()));
+                return Err(EngineError::BadRow { row: self.count, rule, why });
             }
             let at = row.at.unwrap_or(self.default_at);
             let key = SortKey::new(self.begun.order, row.score, at);
             let record = standings_core::Record { key, updated_at: at };
             if self.rows.upsert(&row.player, record).is_some() {
                 let why = format!("player {:?} comes twice", row.player.as_str());
-                self.bad_row.get_or_insert((self.count, why.clone()));
-                return Err(EngineError::BadRow { row: self.count, why });
+                self.bad_row.get_or_insert((self.count, None, why.clone()));
+                return Err(EngineError::BadRow { row: self.count, rule: None, why });
             }
             if let Some(rank) = row.official_rank {
                 self.official_ranks.insert(row.player.clone(), rank);
@@ -105,8 +107,8 @@ impl StandingImport for Import {
 
     async fn finish(self: Box<Self>) -> Result<u64> {
         let Self { jobs, board, begun, target, rows, names, official_ranks, bad_row, .. } = *self;
-        if let Some((row, why)) = bad_row {
-            return Err(EngineError::BadRow { row, why });
+        if let Some((row, rule, why)) = bad_row {
+            return Err(EngineError::BadRow { row, rule, why });
         }
         let (reply, done) = oneshot::channel();
         let import = keeper::Import { board, begun, target, rows, names, official_ranks, reply };

@@ -77,7 +77,9 @@ pub(crate) async fn scores(
 /// about that call alone.
 fn refused(applied: u64, error: EngineError) -> Problem {
     match error {
-        EngineError::BadRow { row, why } => EngineError::BadRow { row: applied + row, why }.into(),
+        EngineError::BadRow { row, rule, why } => {
+            EngineError::BadRow { row: applied + row, rule, why }.into()
+        }
         EngineError::Unavailable { retry_after, .. } | EngineError::Overloaded { retry_after }
             if applied > 0 =>
         {
@@ -204,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_bad_row_is_counted_from_the_first_of_the_body() {
-        let bad = EngineError::BadRow { row: 2, why: "no such time".into() };
+        let bad = EngineError::BadRow { row: 2, rule: None, why: "no such time".into() };
         let detail = refused(4096, bad).detail().to_owned();
         assert!(detail.contains("4098"), "{detail}");
     }

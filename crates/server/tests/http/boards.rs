@@ -149,7 +149,7 @@ fn scores_are_set_whatever_the_rule() {
     let late = "{\"user_id\":\"q\",\"score\":1,\"at\":\"2026-12-01T00:00:00Z\"}";
     let late = format!("{}{late}\n", "{\"user_id\":\"q\",\"score\":2}\n".repeat(5000));
     let refused = server.ndjson("PUT", "/v1/boards/main/scores", "admin", &late);
-    refused.refused(422, "bad_row");
+    refused.refused(422, "at_in_future");
     let detail = refused.json()["detail"].as_str().unwrap().to_owned();
     // Rows go to the engine by the thousand, and those that came with a bad one go with it.
     assert!(detail.starts_with("the first 4096 rows were applied: row 5001: "), "{detail}");

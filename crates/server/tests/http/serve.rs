@@ -44,12 +44,16 @@ impl Process {
     }
 
     fn call(&self, method: &str, path: &str, key: &str, body: &Value) -> (u16, Value) {
+        self.send(method, path, key, "application/json", body)
+    }
+
+    fn send(&self, method: &str, path: &str, key: &str, media: &str, body: &Value) -> (u16, Value) {
         let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
         let request = ureq::http::Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.url))
             .header("authorization", format!("Bearer {key}"))
-            .header("content-type", "application/json")
+            .header("content-type", media)
             .body(if body.is_null() { String::new() } else { body.to_string() });
         let mut response = agent.run(request.unwrap()).unwrap();
         let text = response.body_mut().read_to_string().unwrap();
@@ -105,6 +109,11 @@ fn a_limit_of_players_refuses_new_ones_with_a_problem() {
     };
     assert_eq!((submit("a").0, submit("b").0), (200, 200));
     assert_eq!(submit("c"), (422, "board_full".to_owned()));
+    let row = json!({"user_id": "d", "score": 1});
+    let (path, media) = ("/v1/boards/main/scores", "application/x-ndjson");
+    let (status, answer) = server.send("PUT", path, &key, media, &row);
+    assert_eq!((status, &answer["code"]), (422, &json!("board_full")), "{answer}");
+    assert!(answer["detail"].as_str().unwrap().contains("row 1: "), "{answer}");
     assert_eq!(submit("a").0, 200, "whoever is on the board goes on");
     let (_, page) = server.call("GET", "/v1/scores", &key, &Value::Null);
     assert_eq!(page["players"], 2);

@@ -166,8 +166,7 @@ impl Draft {
                 && live.index().get(player).is_none()
                 && new.insert(player);
             if is_new && new.len() as u64 > *room {
-                let why = Rejection::BoardFull.to_string();
-                return Err(EngineError::BadRow { row: number, why });
+                return Err(EngineError::rejected_row(number, Rejection::BoardFull));
             }
         }
         *room -= new.len() as u64;
@@ -396,8 +395,7 @@ impl Sequencer {
         let mut profiles = Vec::with_capacity(rows.len());
         for (row, number) in rows.iter().zip(1..) {
             if row.at.is_some_and(|at| at > now.plus(MAX_AHEAD)) {
-                let why = Rejection::AtInFuture.to_string();
-                return Err(EngineError::BadRow { row: number, why });
+                return Err(EngineError::rejected_row(number, Rejection::AtInFuture));
             }
             profiles.push(match &row.user_name {
                 Some(_) => self.known_profile(&row.player)?,
