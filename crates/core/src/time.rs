@@ -30,6 +30,10 @@ impl Millis {
 
     /// Reads an RFC 3339 instant; fractions below a millisecond are dropped.
     pub fn parse(text: &str) -> Option<Self> {
+        // The library reads other forms of ISO 8601 as well, and names of zones.
+        if !is_rfc3339(text.as_bytes()) {
+            return None;
+        }
         let instant: Timestamp = text.parse().ok()?;
         // Rounding down, also before 1970, keeps the order of any two instants.
         Self::new(instant.as_nanosecond().div_euclid(1_000_000).try_into().ok()?)
@@ -44,6 +48,35 @@ impl Millis {
         Timestamp::from_millisecond(self.0.clamp(Self::MIN.0, Self::MAX.0))
             .expect("jiff's range contains ours")
     }
+}
+
+/// Whether the text has the form of an RFC 3339 instant, such as `2026-11-15T19:00:00.25+09:00`. Its numbers may still be out
+/// of range, except for the offset's hours, of which the library takes more.
+fn is_rfc3339(text: &[u8]) -> bool {
+    let Some((head, rest)) = text.split_at_checked("0000-00-00T00:00:00".len()) else {
+        return false;
+    };
+    let fraction = match rest.strip_prefix(b".") {
+        Some(rest) => 1 + rest.iter().take_while(|b| b.is_ascii_digit()).count(),
+        None => 0,
+    };
+    like(head, b"0000-00-00T00:00:00")
+        && fraction != 1
+        && match &rest[fraction..] {
+            [b'Z' | b'z'] => true,
+            [b'+' | b'-', offset @ ..] => like(offset, b"00:00") && offset[..2] <= b"23"[..],
+            _ => false,
+        }
+}
+
+/// Whether the text is the form with other digits. A `T` may be small, or a space.
+fn like(text: &[u8], form: &[u8]) -> bool {
+    let fits = |(byte, form): (&u8, &u8)| match form {
+        b'0' => byte.is_ascii_digit(),
+        b'T' => matches!(byte, b'T' | b't' | b' '),
+        form => byte == form,
+    };
+    text.len() == form.len() && text.iter().zip(form).all(fits)
 }
 
 /// RFC 3339 in UTC; the fraction appears only where there is one.
@@ -106,6 +139,43 @@ mod tests {
         assert_eq!(Millis::parse("2026-11-15T19:00:00.25+09:00"), Some(Millis(1_794_736_800_250)));
         assert_eq!(Millis(1_794_736_800_250).to_string(), "2026-11-15T10:00:00.25Z");
         assert_eq!(Millis(1_794_736_800_000).to_string(), "2026-11-15T10:00:00Z");
+    }
+
+    #[test]
+    fn only_rfc_3339_is_read() {
+        let second = Some(Millis(1_794_959_999_000));
+        for (good, instant) in [
+            ("2026-11-17T23:59:59Z", second),
+            ("2026-11-17t23:59:59z", second),
+            ("2026-11-17 23:59:59Z", second),
+            ("2026-11-18T08:59:59+09:00", second),
+            ("2026-11-17T23:59:59-00:00", second),
+            ("2026-11-17T23:59:59.123456789Z", Some(Millis(1_794_959_999_123))),
+        ] {
+            assert_eq!(Millis::parse(good), instant, "{good}");
+        }
+        for bad in [
+            "20261117T235959Z",
+            "2026-11-17T23:59Z",
+            "2026-11-17T235959Z",
+            "2026-11-17T23:59:59",
+            "2026-11-17T23:59:59Z[UTC]",
+            "2026-11-17T23:59:59+09:00[Asia/Tokyo]",
+            "2026-11-17T23:59:59,5Z",
+            "2026-11-17T23:59:59.Z",
+            "+002026-11-17T23:59:59Z",
+            "-002026-11-17T23:59:59Z",
+            "2026-11-17T23:59:59+09",
+            "2026-11-17T23:59:59+0900",
+            "2026-11-17T23:59:59+09:00:30",
+            "2026-11-17T23:59:59+24:00",
+            "2026-11-17_23:59:59Z",
+            "2026-11-17T23:59:59Z ",
+            "2026-11-17T25:00:00Z",
+            "2026-02-30T00:00:00Z",
+        ] {
+            assert_eq!(Millis::parse(bad), None, "{bad}");
+        }
     }
 
     #[test]

@@ -57,6 +57,7 @@ fn a_body_that_is_not_a_submission_is_refused_and_changes_nothing() {
         r#"{"user_id":"a","points":1,"event_id":""}"#,
         r#"{"user_id":"a","points":1,"event_id":5}"#,
         r#"{"user_id":"a","points":1,"at":"yesterday"}"#,
+        r#"{"user_id":"a","points":1,"at":"20261115T100000Z"}"#,
         r#"{"user_id":"a","points":1,"at":1.5}"#,
         r#"{"user_id":"a","points":1,"at":99999999999999999}"#,
         r#"{"user_id":"a","points":1,"user_name":""}"#,
