@@ -12,8 +12,8 @@ use crate::limits::{BOARD_ID_BYTES, EVENT_ID_BYTES, NAME_BYTES, PLAYER_ID_BYTES}
 pub enum InvalidId {
     /// Not a player id.
     #[error(
-        "a user_id is 1 to {PLAYER_ID_BYTES} bytes of printable UTF-8 without '/', ',' or control characters, \
-         and not '.' or '..'"
+        "a user_id is 1 to {PLAYER_ID_BYTES} bytes of printable UTF-8 without '/', ',', control or invisible characters, \
+         and not '.', '..' or only spaces"
     )]
     Player,
     /// Not an event id.
@@ -99,6 +99,36 @@ text_id!(
     }
 );
 
+impl PlayerId {
+    /// The id, if a new player may have it: two that look alike would be told apart by nobody. That is more than `new` asks,
+    /// because players that are stored under such ids have to be read and can be deleted.
+    pub fn printable(self) -> Result<Self, InvalidId> {
+        let blank = |c: char| c.is_whitespace() || matches!(c, '\u{200C}' | '\u{200D}');
+        if self.0.chars().any(is_invisible) || self.0.chars().all(blank) {
+            return Err(InvalidId::Player);
+        }
+        Ok(self)
+    }
+}
+
+/// Separators of lines, marks of direction, what has no width or no shape, and what is no character. Not the two joiners,
+/// U+200C and U+200D, which scripts and emoji need.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{AD}'
+            | '\u{61C}'
+            | '\u{180E}'
+            | '\u{200B}'
+            | '\u{200E}'..='\u{200F}'
+            | '\u{2028}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}'
+            | '\u{FDD0}'..='\u{FDEF}'
+            | '\u{FEFF}'
+            | '\u{FFF9}'..='\u{FFFB}'
+    ) || u32::from(c) & 0xFFFE == 0xFFFE
+}
+
 text_id!(
     /// What makes a submission count once.
     EventId,
@@ -148,6 +178,34 @@ mod tests {
         let long = "x".repeat(129);
         for bad in ["", ".", "..", "a/b", "a,b", "a\nb", "a\u{0}b", "a\u{85}b", long.as_str()] {
             assert_eq!(PlayerId::new(bad), Err(InvalidId::Player), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_player_has_an_id_that_can_be_seen() {
+        let printable = |text: &str| PlayerId::new(text).unwrap().printable();
+        for good in ["a", "a b", "a\u{A0}b", "플레이어", "👩\u{200D}🚀", "می\u{200C}خواهم"]
+        {
+            assert_eq!(printable(good).map(|id| id.to_string()), Ok(good.to_owned()));
+        }
+        for bad in [
+            " ",
+            "\u{A0}",
+            "\u{3000} ",
+            "\u{200D}",
+            "a\u{AD}b",
+            "a\u{200B}",
+            "a\u{200F}",
+            "a\u{2028}b",
+            "a\u{202E}b",
+            "a\u{2060}b",
+            "a\u{2066}b",
+            "\u{FEFF}a",
+            "a\u{FDD0}",
+            "a\u{FFFE}",
+            "a\u{10FFFF}",
+        ] {
+            assert_eq!(printable(bad), Err(InvalidId::Player), "{bad:?}");
         }
     }
 

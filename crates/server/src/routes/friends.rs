@@ -12,7 +12,7 @@ use standings_core::PlayerId;
 use crate::{
     app::App,
     auth::{Game, Reader},
-    extract::{Json, OfPlayer, Params},
+    extract::{Json, OfPlayer, Params, invalid},
     wire::{FriendsBody, FriendsListReply, json_sized},
 };
 
@@ -42,6 +42,7 @@ pub(crate) async fn put(
     OfPlayer(player): OfPlayer,
     Json(body): Json<FriendsBody>,
 ) -> Answer {
+    let player = player.printable().map_err(invalid)?;
     let friends = body.of(&player)?;
     app.engine()?.put_friends(&player, friends.clone()).await?;
     Ok(reply(&friends))

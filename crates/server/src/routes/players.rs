@@ -65,6 +65,7 @@ pub(crate) async fn put(
     OfPlayer(player): OfPlayer,
     Json(body): Json<ProfileBody>,
 ) -> Answer {
+    let player = player.printable().map_err(invalid)?;
     let profile = Profile::try_from(body)?;
     app.engine()?.put_player(&player, profile.clone()).await?;
     Ok(json(StatusCode::OK, &reply(&player, &profile, None)))

@@ -23,7 +23,9 @@ use crate::{
 #[serde(deny_unknown_fields)]
 #[schema(as = Submission)]
 pub(crate) struct SubmissionBody {
-    /// 1 to 128 bytes of printable UTF-8, compared bytewise; no `/`, `,` or control characters, not `.` or `..`.
+    /// 1 to 128 bytes of printable UTF-8, compared bytewise; no `/`, `,`, control or invisible characters (the joiners U+200C
+    /// and U+200D are taken), not `.`, `..` or only spaces.
+    #[serde(deserialize_with = "printable")]
     #[schema(value_type = String, min_length = 1, max_length = 128, example = "1001")]
     user_id: PlayerId,
     /// What it does is the board's rule: added (`sum`), kept if better (`best`), replaces (`latest`).
@@ -64,12 +66,18 @@ impl From<SubmissionBody> for Submission {
     }
 }
 
+/// A player who may be new.
+fn printable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PlayerId, D::Error> {
+    PlayerId::deserialize(deserializer)?.printable().map_err(de::Error::custom)
+}
+
 /// A row of an import.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = ImportRow)]
 pub(crate) struct RowBody {
     /// Whose score.
+    #[serde(deserialize_with = "printable")]
     #[schema(value_type = String, min_length = 1, max_length = 128)]
     user_id: PlayerId,
     /// The score to set.
@@ -100,6 +108,7 @@ impl From<RowBody> for ScoreRow {
 #[schema(as = SnapshotRow)]
 pub(crate) struct SnapshotRowBody {
     /// Whose score.
+    #[serde(deserialize_with = "printable")]
     #[schema(value_type = String, min_length = 1, max_length = 128)]
     user_id: PlayerId,
     /// The score of that date.
@@ -153,7 +162,10 @@ pub(crate) struct FriendsBody {
 impl FriendsBody {
     /// The list as it is stored: each friend once, in the order given, and never the player itself.
     pub(crate) fn of(self, player: &PlayerId) -> Result<Vec<PlayerId>, Problem> {
-        let mut friends = self.user_ids;
+        let printable = self.user_ids.into_iter().map(PlayerId::printable);
+        let mut friends: Vec<_> = printable
+            .collect::<Result<_, _>>()
+            .map_err(|error| invalid(error).within("user_ids"))?;
         let mut seen = HashSet::new();
         friends.retain(|friend| friend != player && seen.insert(friend.clone()));
         if friends.len() > FRIENDS {

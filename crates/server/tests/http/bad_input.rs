@@ -39,6 +39,9 @@ fn a_body_that_is_not_a_submission_is_refused_and_changes_nothing() {
         r#"{"user_id":"..","points":1}"#,
         r#"{"user_id":"a\u0000","points":1}"#,
         r#"{"user_id":"a\ud800","points":1}"#,
+        r#"{"user_id":"a\u200b","points":1}"#,
+        r#"{"user_id":"a\u202eb","points":1}"#,
+        r#"{"user_id":"\u00a0","points":1}"#,
         r#"{"user_id":"a","points":"1"}"#,
         r#"{"user_id":"a","points":1.5}"#,
         r#"{"user_id":"a","points":5.0}"#,
@@ -277,6 +280,16 @@ fn definitions_profiles_and_keys_are_checked_too() {
         json!({"user_ids": [], "ids": []}),
     ] {
         put("/v1/players/a/friends", friends).refused(400, "malformed");
+    }
+    for hidden in ["%20", "%E2%80%8B", "a%E2%80%A8b", "%EF%BB%BFa", "a%EF%BF%BE"] {
+        put(&format!("/v1/players/{hidden}"), json!({"name": "A"})).refused(400, "malformed");
+        let friends = format!("/v1/players/{hidden}/friends");
+        put(&friends, json!({"user_ids": ["a"]})).refused(400, "malformed");
+    }
+    put("/v1/players/a/friends", json!({"user_ids": ["b", "c\u{2066}"]})).refused(400, "malformed");
+    for path in ["/v1/boards/main/scores", "/v1/boards/main/snapshots/2026-02-21"] {
+        let row = "{\"user_id\":\"a\u{feff}\",\"score\":1}";
+        server.ndjson("PUT", path, "admin", row).refused(400, "malformed");
     }
     let many: Vec<_> = (0..5001).map(|i| i.to_string()).collect();
     put("/v1/players/a/friends", json!({"user_ids": many})).refused(422, "too_many_friends");

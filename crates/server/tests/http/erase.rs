@@ -1,6 +1,13 @@
 //! Erasing a player everywhere.
 
 use serde_json::{Value, json};
+use standings_core::{Board, BoardId, PlayerId, Score};
+use standings_engine::{
+    Engine as _, ScoreRow,
+    embedded::{Embedded, Options},
+};
+use standings_server::config::HttpOptions;
+use tokio::runtime::Runtime;
 
 use crate::server::Server;
 
@@ -65,4 +72,32 @@ fn erasing_again_is_done_already() {
     }
     let typo = server.send("DELETE", "/v1/players/a?season=x", "admin", &Value::Null);
     typo.refused(400, "malformed");
+}
+
+#[test]
+fn a_player_stored_under_an_id_that_is_no_longer_taken_is_read_and_erased() {
+    let server = Server::unready(HttpOptions::default(), None);
+    let odd = PlayerId::new("a\u{200B}").unwrap();
+    Runtime::new().unwrap().block_on(async {
+        let options = Options { dir: server.dir.path().join("data"), ..Options::default() };
+        let engine = Embedded::open(options, server.clock.clone()).unwrap();
+        let main = BoardId::new("main").unwrap();
+        engine.put_board(&main, Board::default()).await.unwrap();
+        let row = ScoreRow {
+            player: odd,
+            score: Score::new(7).unwrap(),
+            at: None,
+            user_name: None,
+            official_rank: None,
+        };
+        engine.set_scores(&main, vec![row]).await.unwrap();
+        engine.shutdown().await;
+    });
+    server.recover();
+    assert_eq!(server.get("/v1/scores").ok(200)["data"][0]["user_id"], "a\u{200B}");
+    assert_eq!(server.get("/v1/scores/a%E2%80%8B").ok(200)["user_info"]["score"], 7);
+    let again = json!({"user_id": "a\u{200B}", "points": 1});
+    server.submit("/v1/scores", &again).refused(400, "malformed");
+    server.send("DELETE", "/v1/players/a%E2%80%8B", "admin", &Value::Null).ok(204);
+    assert_eq!(server.get("/v1/scores").ok(200)["players"], 0);
 }

@@ -48,7 +48,9 @@ struct Row<'a> {
 
 /// Checks what the types cannot hold by themselves, and writes the row as a line.
 fn write(row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), BadRow> {
-    PlayerId::new(row.user_id).map_err(|error| format!("{:?}: {error}", row.user_id))?;
+    PlayerId::new(row.user_id)
+        .and_then(PlayerId::printable)
+        .map_err(|error| format!("{:?}: {error}", row.user_id))?;
     Score::new(row.score).ok_or_else(|| bad_score(row.score))?;
     if let Some(name) = row.user_name {
         Name::new(name).map_err(|error| format!("{name:?}: {error}"))?;
@@ -257,6 +259,7 @@ mod tests {
         for fields in [
             &["", "5"][..],
             &["a/b", "5"],
+            &["a\u{200b}", "5"],
             &["a"],
             &["a", ""],
             &["a", "5.0"],
