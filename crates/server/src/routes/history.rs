@@ -117,7 +117,7 @@ async fn between(
     from: Option<&str>,
     to: Option<&str>,
 ) -> Result<(Millis, Millis), Problem> {
-    let (mut first, mut end) = (Millis::MIN, Millis::MAX);
+    let (mut first, mut last, mut end) = (Millis::MIN, Millis::MIN, Millis::MAX);
     if from.is_none() && to.is_none() {
         return Ok((first, end));
     }
@@ -126,9 +126,10 @@ async fn between(
         first = instants(engine, board, &definition, from).await.map_err(|p| p.within("from"))?.0;
     }
     if let Some(to) = to {
-        end = instants(engine, board, &definition, to).await.map_err(|p| p.within("to"))?.1;
+        (last, end) = instants(engine, board, &definition, to).await.map_err(|p| p.within("to"))?;
     }
-    if first > end {
+    // A season that was ended as soon as it began has no instant, and is not after itself.
+    if first >= end && first > last {
         return Err(Problem::malformed("from must not be after to"));
     }
     Ok((first, end))

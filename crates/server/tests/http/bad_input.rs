@@ -204,6 +204,8 @@ fn a_parameter_that_is_wrong_unknown_or_out_of_place_is_refused() {
         "/v1/players/a/seasons?to=2026-02-30",
         "/v1/players/a/seasons?before=soon",
         "/v1/players/a/seasons?from=2026-03&to=2026-01",
+        "/v1/players/a/seasons?from=2026-03&to=2026-02",
+        "/v1/players/a/seasons?from=2026-02-21&to=2026-02-20",
         "/v1/players/a/snapshots?from=2026-02",
         "/v1/players/a/snapshots?to=soon",
         "/v1/players/a/snapshots?from=2026-02-02&to=2026-02-01",

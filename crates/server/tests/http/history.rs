@@ -203,6 +203,13 @@ fn a_part_of_a_season_that_was_ended_by_hand_has_its_own_time() {
     assert_eq!(seasons("from=2026-11&to=2026-11"), ["2026-11.2", "2026-11"]);
     assert_eq!(seasons("from=2026-11.2"), ["2026-11.2"]);
     server.get("/v1/players/a/seasons?from=2026-11.3").refused(404, "unknown_season");
+    // One that was ended as soon as it began is not after itself.
+    for _ in 0..2 {
+        server.send("POST", "/v1/boards/main/seasons/close", "admin", &Value::Null).ok(200);
+    }
+    server.get("/v1/players/a/seasons?from=2026-11.4&to=2026-11.2").refused(400, "malformed");
+    assert_eq!(seasons("from=2026-11.2&to=2026-11.4"), ["2026-11.2"]);
+    server.get("/v1/players/a/seasons?from=2026-11.3&to=2026-11.3").ok(200);
 }
 
 #[test]
