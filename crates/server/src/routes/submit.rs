@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use axum::{
     extract::{Request, State},
-    http::StatusCode,
+    http::{HeaderValue, StatusCode, header},
+    response::IntoResponse as _,
 };
 use serde_json::value::RawValue;
 use standings_core::{BoardId, limits::BATCH_ROWS, rule::Submission};
@@ -89,7 +90,11 @@ pub(crate) async fn batch(
 ) -> Answer {
     if last.as_str() != "batch" {
         let detail = "a score is submitted to …/scores, several to …/scores/batch";
-        return Err(Problem::new(Code::MethodNotAllowed, detail));
+        let mut refused = Problem::new(Code::MethodNotAllowed, detail).into_response();
+        // What a player's address takes: to the router it is the same as that of a batch.
+        let allowed = HeaderValue::from_static("GET,HEAD,DELETE");
+        refused.headers_mut().insert(header::ALLOW, allowed);
+        return Ok(refused);
     }
     let media = Media::of(request.headers(), Media::Json, &[Media::Json, Media::Ndjson])?;
     let bytes = read_body(request.into_body(), &app).await?;

@@ -137,6 +137,9 @@ fn an_address_that_leads_nowhere_is_a_problem() {
     patch.refused(405, "method_not_allowed");
     assert!(patch.header("allow").contains("POST"));
     server.call("DELETE", "/healthz", &[], "").refused(405, "method_not_allowed");
+    let post = server.submit("/v1/boards/main/scores/batches", &json!([]));
+    post.refused(405, "method_not_allowed");
+    assert_eq!(post.header("allow"), "GET,HEAD,DELETE");
 }
 
 #[test]
