@@ -72,8 +72,9 @@ pub(crate) async fn scores(
 /// List a player's seasons on a board, newest first.
 ///
 /// The open one is among them; seasons without an entry are not. A streak is consecutive seasons with success: a season
-/// without an entry breaks it, and the open season can extend it but not yet break it. `best` and the streaks are of all
-/// time; `from` and `to` narrow `data` only.
+/// without an entry breaks it, and the open season can extend it but not yet break it. `best` is of all time. A streak counts
+/// from its first season on, kept or not; one that had ended when the oldest season that is kept began is forgotten. `from` and
+/// `to` narrow `data` only.
 #[utoipa::path(
     get,
     path = "/v1/players/{user_id}/seasons",

@@ -108,7 +108,8 @@ pub(crate) struct SeasonImported<'a> {
 
 /// Import a closed season whole.
 ///
-/// Ranks are computed here. It replaces what was there, wholly or not at all.
+/// Ranks are computed here. It replaces what was there, wholly or not at all. A season that the board's `keep` does not reach is
+/// taken and deleted at once: of its players only their best scores stay. To keep it, change `keep` first.
 #[utoipa::path(
     put,
     path = "/v1/boards/{board}/seasons/{season}",

@@ -72,7 +72,7 @@ pub(crate) struct PlayerSeasonsReply<'a> {
     /// The streak that goes on; null where the board has and had no goal.
     #[schema(required)]
     current_streak: Option<u32>,
-    /// The longest streak there was; likewise.
+    /// The longest streak of those that reach into a season that is kept; likewise.
     #[schema(required)]
     longest_streak: Option<u32>,
     /// What `before` takes for the next page.
