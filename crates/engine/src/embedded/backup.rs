@@ -23,8 +23,8 @@ use crate::{
 
 /// Where the history is in a copy, as it is in a data directory.
 const HISTORY: &str = "history";
-/// All that there is in a copy.
-const PARTS: [&str; 4] = [HISTORY, checkpoint::DIR, frozen::DIR, super::log::DIR];
+/// A file that a copy has until it is whole, so that nothing else is ever taken for half of one.
+const UNFINISHED: &str = "unfinished";
 
 /// Copies everything into a directory that must not exist.
 pub(super) fn backup(shared: &Arc<Shared>, to: &Path) -> Result<BackupInfo> {
@@ -62,22 +62,17 @@ pub(super) fn backup(shared: &Arc<Shared>, to: &Path) -> Result<BackupInfo> {
 }
 
 /// Removes what a backup left that was killed: a copy that went on from there would have rows that were deleted since, and
-/// half a segment. What has anything else in it is not ours to remove.
+/// half a segment. What does not say that it is unfinished is not ours to remove, though it look like a copy.
 fn clear_partial(partial: &Path) -> Result<()> {
     let path = partial.display();
-    let failed = |error: io::Error| EngineError::BadRequest(format!("{path}: {error}"));
-    let entries = match fs::read_dir(partial) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.map_err(failed)?,
-    };
-    for entry in entries {
-        let name = entry.map_err(failed)?.file_name();
-        if !PARTS.iter().any(|part| name == *part) {
-            let why = "exists already and is no unfinished backup; name another directory";
-            return Err(EngineError::BadRequest(format!("{path} {why}")));
-        }
+    if !partial.exists() {
+        return Ok(());
     }
-    fs::remove_dir_all(partial).map_err(failed)
+    if !partial.join(UNFINISHED).exists() {
+        let why = "exists already and is no unfinished backup; name another directory, or move that one away";
+        return Err(EngineError::BadRequest(format!("{path} {why}")));
+    }
+    fs::remove_dir_all(partial).map_err(|error| EngineError::BadRequest(format!("{path}: {error}")))
 }
 
 fn copy(shared: &Arc<Shared>, partial: &Path, to: &Path) -> Result<BackupInfo> {
@@ -88,8 +83,10 @@ fn copy(shared: &Arc<Shared>, partial: &Path, to: &Path) -> Result<BackupInfo> {
             _ => EngineError::BadRequest(format!("{}: {error}", to.display())),
         }
     };
-    for dir in ["", checkpoint::DIR, frozen::DIR, super::log::DIR] {
-        fs::create_dir_all(partial.join(dir)).map_err(refused)?;
+    fs::create_dir(partial).map_err(refused)?;
+    File::create(partial.join(UNFINISHED)).map_err(refused)?;
+    for dir in [checkpoint::DIR, frozen::DIR, super::log::DIR] {
+        fs::create_dir(partial.join(dir)).map_err(refused)?;
     }
     let mut bytes = 0;
     shared.read_history(|history| history.copy_to(&partial.join(HISTORY)))?;
@@ -118,9 +115,11 @@ fn copy(shared: &Arc<Shared>, partial: &Path, to: &Path) -> Result<BackupInfo> {
         bytes += copy(&path).map_err(refused)?;
     }
     bytes += tree_bytes(&partial.join(HISTORY)).map_err(refused)?;
-    for dir in [checkpoint::DIR, frozen::DIR, super::log::DIR, ""] {
+    for dir in [checkpoint::DIR, frozen::DIR, super::log::DIR] {
         sync(&partial.join(dir)).map_err(refused)?;
     }
+    fs::remove_file(partial.join(UNFINISHED)).map_err(refused)?;
+    sync(partial).map_err(refused)?;
     fs::rename(partial, to).map_err(refused)?;
     sync(to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))
         .map_err(refused)?;

@@ -107,8 +107,9 @@ async fn a_backup_begins_anew_after_one_that_was_killed() {
     let copies = directory();
     let (to, partial) = (copies.path().join("copy"), copies.path().join("copy.partial"));
     home.engine().backup(&to).await.unwrap();
-    // All that is missing is its name.
+    // All but the last two steps.
     std::fs::rename(&to, &partial).unwrap();
+    std::fs::write(partial.join("unfinished"), "").unwrap();
     home.engine().erase_player(&player("erased")).await.unwrap();
     submit(&*home.engine(), &id, event("a", 2, "two")).await.unwrap();
     until_in_history(&home).await;
@@ -128,12 +129,14 @@ async fn a_backup_begins_anew_after_one_that_was_killed() {
 async fn a_backup_removes_nothing_that_is_not_its_own() {
     let mut home = InDirectory::usual();
     let copies = directory();
-    let holiday = copies.path().join("copy.partial/holiday.jpg");
-    std::fs::create_dir_all(copies.path().join("copy.partial/log")).unwrap();
-    std::fs::write(&holiday, "not ours").unwrap();
-    let refused = home.engine().backup(&copies.path().join("copy")).await;
+    let (to, partial) = (copies.path().join("copy"), copies.path().join("copy.partial"));
+    // Somebody's whole copy, under a name that is unlucky.
+    home.engine().backup(&to).await.unwrap();
+    std::fs::rename(&to, &partial).unwrap();
+    let refused = home.engine().backup(&to).await;
     assert!(matches!(refused, Err(EngineError::BadRequest(_))), "{refused:?}");
-    assert!(holiday.exists());
+    assert_eq!(findings(&partial), [""; 0]);
+    assert_eq!(files(copies.path()), std::slice::from_ref(&partial));
     home.stop().await;
 }
 
