@@ -1,28 +1,33 @@
-//! One bucket of the locator, a cache line of eleven slots, and how slots find room among the buckets of a shard.
+//! One bucket of the locator, a cache line of thirteen slots, and how slots find room among the buckets of a shard.
 
 use super::lanes;
 use super::mem::LINE;
-use super::seat::Seat;
 
 /// A cache line of slots.
 pub(super) type Bucket = [u8; LINE];
 
-/// Slots in a bucket: 2 bytes of hash each, then the low 3 bytes of each seat, and in the last 8 bytes the rest, 5 bits each.
-pub(super) const SLOTS: usize = 11;
+/// Leaves there can be: their numbers have 22 bits, and one of them marks what is empty.
+pub(super) const MAX_LEAVES: usize = (1 << LEAF_BITS) - 1;
+/// Bits of a leaf's number in a slot, which is one more than the number: 0 is nobody's.
+pub(super) const LEAF_BITS: u32 = 22;
+
+/// Slots in a bucket: 2 bytes of hash each, then the low 2 bytes of each leaf's number, then the rest of it, 6 bits each.
+pub(super) const SLOTS: usize = 13;
 const LOWS: usize = 2 * SLOTS;
-const HIGHS: usize = LINE - 8;
-const HIGH_BITS: usize = Seat::BITS as usize - 24;
-const _: () = assert!(LOWS + 3 * SLOTS <= HIGHS && HIGH_BITS * SLOTS <= 64);
+const HIGHS: usize = 2 * LOWS;
+const HIGH_BITS: usize = LEAF_BITS as usize - 16;
+// The last six bits are read with the byte after them.
+const _: () = assert!(HIGHS + (HIGH_BITS * (SLOTS - 1)) / 8 + 2 <= LINE);
 /// Buckets after the first one among which the second is.
 const NEAR: u32 = 32;
 /// Moves before a bucket is given up as full.
 const KICKS: u32 = 200;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Slot {
     /// What it holds of a hash: both its buckets follow from it.
     pub(super) bits: u16,
-    pub(super) seat: Seat,
+    pub(super) leaf: u32,
 }
 
 /// The bits of a hash that a slot holds.
@@ -45,7 +50,8 @@ pub(super) fn buckets_of(bits: u16, buckets: u32) -> [usize; 2] {
 /// The slots with these bits, occupied or not.
 #[inline]
 pub(super) fn matching(bucket: &Bucket, bits: u16) -> impl Iterator<Item = usize> + use<> {
-    let mut mask = lanes::equal_eleven(&bucket[..LOWS], bits);
+    let column = bucket.first_chunk().expect("a bucket is a line");
+    let mut mask = lanes::equal_thirteen(column, bits);
     std::iter::from_fn(move || {
         let slot = (mask != 0).then(|| mask.trailing_zeros() as usize / 2);
         mask &= mask.wrapping_sub(1);
@@ -53,46 +59,53 @@ pub(super) fn matching(bucket: &Bucket, bits: u16) -> impl Iterator<Item = usize
     })
 }
 
+/// Where the high bits of a slot's leaf are: in two bytes from here on, so many bits further.
 #[inline]
-fn highs(bucket: &Bucket) -> u64 {
-    u64::from_le_bytes(*bucket.last_chunk().expect("a bucket is a line"))
+fn high_at(slot: usize) -> (usize, usize) {
+    (HIGHS + HIGH_BITS * slot / 8, HIGH_BITS * slot % 8)
 }
 
 #[inline]
-pub(super) fn seat_in(bucket: &Bucket, slot: usize) -> Option<Seat> {
-    // Four bytes, of which the first belongs to what is before.
-    let low = bucket[LOWS - 1 + 3 * slot..].first_chunk().expect("within the line");
-    let low = u32::from_le_bytes(*low) >> 8;
-    #[expect(clippy::cast_possible_truncation, reason = "five bits")]
-    let high = (highs(bucket) >> (HIGH_BITS * slot)) as u32 & ((1 << HIGH_BITS) - 1);
-    Seat::from_code(high << 24 | low)
+fn pair(bucket: &Bucket, at: usize) -> u16 {
+    u16::from_le_bytes(*bucket[at..].first_chunk().expect("within the line"))
 }
 
-/// Puts a seat, or none, into a slot whose bits stay.
 #[inline]
-pub(super) fn set_seat(bucket: &mut Bucket, slot: usize, seat: Option<Seat>) {
-    let code = seat.map_or(0, Seat::code);
-    let others = highs(bucket) & !(((1 << HIGH_BITS) - 1) << (HIGH_BITS * slot));
-    let all = others | u64::from(code >> 24) << (HIGH_BITS * slot);
-    *bucket.last_chunk_mut().expect("a bucket is a line") = all.to_le_bytes();
-    bucket[LOWS + 3 * slot..][..3].copy_from_slice(&code.to_le_bytes()[..3]);
+pub(super) fn leaf_in(bucket: &Bucket, slot: usize) -> Option<u32> {
+    let low = pair(bucket, LOWS + 2 * slot);
+    let (at, shift) = high_at(slot);
+    let high = pair(bucket, at) >> shift & ((1 << HIGH_BITS) - 1);
+    (u32::from(high) << 16 | u32::from(low)).checked_sub(1)
+}
+
+/// Puts a leaf, or none, into a slot whose bits stay.
+#[inline]
+pub(super) fn set_leaf(bucket: &mut Bucket, slot: usize, leaf: Option<u32>) {
+    let code = leaf.map_or(0, |leaf| leaf + 1);
+    debug_assert!(code >> LEAF_BITS == 0);
+    let [low, next, high, _] = code.to_le_bytes();
+    bucket[LOWS + 2 * slot..][..2].copy_from_slice(&[low, next]);
+    let (at, shift) = high_at(slot);
+    let others = pair(bucket, at) & !(((1 << HIGH_BITS) - 1) << shift);
+    let all = others | u16::from(high) << shift;
+    bucket[at..][..2].copy_from_slice(&all.to_le_bytes());
 }
 
 pub(super) fn write(bucket: &mut Bucket, slot: usize, content: Option<Slot>) {
     let bits = content.map_or(0, |content| content.bits);
     bucket[2 * slot..][..2].copy_from_slice(&bits.to_le_bytes());
-    set_seat(bucket, slot, content.map(|content| content.seat));
+    set_leaf(bucket, slot, content.map(|content| content.leaf));
 }
 
 pub(super) fn read(bucket: &Bucket, slot: usize) -> Option<Slot> {
-    let seat = seat_in(bucket, slot)?;
-    Some(Slot { bits: u16::from_le_bytes([bucket[2 * slot], bucket[2 * slot + 1]]), seat })
+    let leaf = leaf_in(bucket, slot)?;
+    Some(Slot { bits: pair(bucket, 2 * slot), leaf })
 }
 
 /// An empty slot has no hash bits, and few others have none.
 #[inline]
 fn free_slot(bucket: &Bucket) -> Option<usize> {
-    matching(bucket, 0).find(|&slot| seat_in(bucket, slot).is_none())
+    matching(bucket, 0).find(|&slot| leaf_in(bucket, slot).is_none())
 }
 
 /// Puts slots into empty buckets; returns those that found both of theirs full.

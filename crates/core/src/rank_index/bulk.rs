@@ -1,12 +1,12 @@
 //! Loading a standing that is in order already, as a checkpoint is: leaves are built full, one after another.
 
 use super::draft::Draft;
-use super::fill::Gathered;
+use super::fill::{Bits, Gathered};
 use super::head::{Head, numbers};
+use super::leaf::tag_of;
 use super::moves::Moves;
 use super::node::{Child, Link, Node, number_of};
 use super::packed::{Buffer, Form, Packed};
-use super::seat::Seat;
 use super::tally::Tally;
 use super::tree::{Limits, NONE, Tree};
 use super::{MOST_SCORES, RankIndex, Record, due_after, most_scores};
@@ -50,6 +50,7 @@ impl RankIndex {
             tree: Tree::new(limits),
             gathered: Gathered::new(expected),
             draft: Draft::default(),
+            hashes: Vec::new(),
             extent: Extent::EMPTY,
             children: Vec::new(),
             rows: 0,
@@ -66,7 +67,7 @@ impl RankIndex {
         loader.count(0);
         let Loader { mut tree, gathered, children, rows, tally, .. } = loader;
         let locator = gathered
-            .into_locator(|a, b| tree.id_at(a) == tree.id_at(b))
+            .into_locator(|bits, leaves| differ(&tree, bits, leaves))
             .ok_or(LoadError::Duplicate { row: rows.saturating_sub(1) })?;
         tree.build(children);
         let worth = tree.leaves.len() >= limits.tally_from && tally.scores() <= most_scores(&tree);
@@ -80,6 +81,8 @@ struct Loader {
     tree: Tree,
     gathered: Gathered,
     draft: Draft,
+    /// Of those in the draft.
+    hashes: Vec<u64>,
     extent: Extent,
     /// The leaves so far, for the nodes above.
     children: Vec<Child>,
@@ -106,7 +109,9 @@ impl Loader {
         } else {
             self.extent = extent;
         }
-        self.draft.append_new(id, record);
+        let hash = id.hash();
+        self.draft.append_new((id, tag_of(hash)), record);
+        self.hashes.push(hash);
         if self.tied.0 != record.key.folded {
             self.count(record.key.folded);
         }
@@ -139,12 +144,29 @@ impl Loader {
         let (leaf, _) = self.tree.new_leaf(&self.draft, 0, rows, 0, &mut Moves::default());
         let count = u32::try_from(rows).expect("a leaf is small");
         self.children.push(Child { number: leaf, count, key: number_of(self.draft.key(0)) });
-        for row in 0..rows {
-            // Rows of a new leaf are in the slots of their numbers.
-            self.gathered.push(self.draft.id(row).hash(), Seat::new(leaf, row));
+        for hash in self.hashes.drain(..) {
+            self.gathered.push(hash, leaf);
         }
         self.draft.clear();
     }
+}
+
+/// Whether all in some leaves whose hashes have these bits are different players.
+fn differ(tree: &Tree, bits: Bits, leaves: &[u32]) -> bool {
+    let mut seen: Vec<Packed<'_>> = Vec::new();
+    // Leaves are in order, and come as often as there are such players.
+    for leaf in leaves.chunk_by(|a, b| a == b) {
+        let leaf = tree.leaf(leaf[0]);
+        for id in leaf.tagged(tag_of(bits.example())).map(|slot| leaf.id_in(slot)) {
+            if bits.fit(id.hash()) {
+                if seen.contains(&id) {
+                    return false;
+                }
+                seen.push(id);
+            }
+        }
+    }
+    true
 }
 
 impl Tree {

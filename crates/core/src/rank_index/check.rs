@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::node::{Link, number_of};
 use super::packed::Buffer;
-use super::seat::Seat;
-use super::tree::NONE;
+use super::tree::{NONE, Place};
 use super::{RankIndex, locate};
 
 impl RankIndex {
@@ -28,18 +27,20 @@ impl RankIndex {
             if leaf.header.closed()
                 && let Some(next) = self.tree.next_leaf(number)
             {
-                let next = self.tree.leaf(next).folded(0);
+                let next = self.tree.leaf(next);
+                let next = next.folded(next.first());
                 assert!(next > leaf.last_folded(), "a closed leaf ends with its last score");
             }
-            for row in 0..leaf.rows() {
-                let id = leaf.id_in(leaf.slot(row));
+            for (row, slot) in leaf.filled().enumerate() {
+                assert_eq!((leaf.row_at(slot), leaf.slot_of(row)), (row, slot));
+                let id = leaf.id_in(slot);
                 let (key, text) =
-                    (leaf.key(row), id.unpack(&mut Buffer::new()).as_bytes().to_vec());
+                    (leaf.key(slot), id.unpack(&mut Buffer::new()).as_bytes().to_vec());
                 assert!(last.as_ref().is_none_or(|last| *last < (key, text.clone())), "in order");
                 last = Some((key, text));
-                let seat = locate(&self.tree, &self.locator, id.hash(), id);
-                let here = Seat::new(number, leaf.slot(row));
-                assert_eq!(seat, Some(here), "the locator knows who sits where");
+                let place = locate(&self.tree, &self.locator, id.hash(), id);
+                let here = Place { leaf: number, slot };
+                assert_eq!(place, Some(here), "the locator knows who is where");
                 rows += 1;
                 total += i128::from(key.folded);
                 *scores.entry(key.folded).or_default() += 1;
@@ -78,8 +79,9 @@ impl RankIndex {
             let below =
                 self.check_below(node.child(index), level - 1, Link::new(number, index), order);
             assert_eq!(u64::from(node.count_of(index)), below, "counts are exact");
-            let first = self.tree.leaf(order[first]).key(0);
-            assert_eq!(node.key(index), number_of(first), "first keys are exact");
+            let first = self.tree.leaf(order[first]);
+            let key = number_of(first.key(first.first()));
+            assert_eq!(node.key(index), key, "first keys are exact");
             count += below;
         }
         count

@@ -2,12 +2,11 @@
 
 use super::Record;
 use super::edit::write_id;
-use super::head::{HEADER, Head, narrow, numbers};
-use super::leaf::Leaf;
+use super::head::{HEADER, Head, numbers};
+use super::leaf::{Leaf, Tagged};
 use super::moves::Moves;
 use super::node::{Child, number_of};
 use super::packed::{Form, Packed};
-use super::seat::Seat;
 use crate::{SortKey, limits::PLAYER_ID_BYTES, time::Millis};
 
 /// Rows in order, not yet encoded.
@@ -23,8 +22,9 @@ struct Row {
     numbers: [i64; 3],
     form: Form,
     id_at: usize,
-    /// Where the row comes from; none where it is new.
-    seat: Option<Seat>,
+    tag: u8,
+    /// The leaf from which the row comes; none where it is new.
+    from: Option<u32>,
 }
 
 impl Draft {
@@ -41,23 +41,22 @@ impl Draft {
     pub(super) fn append(&mut self, number: u32, leaf: Leaf<'_>) {
         self.rows.reserve(leaf.rows() + 1);
         self.ids.reserve(leaf.head().size() + PLAYER_ID_BYTES);
-        for &slot in &leaf.order()[..leaf.rows()] {
-            let slot = usize::from(slot);
-            let seat = Some(Seat::new(number, slot));
-            self.push(leaf.id_in(slot), leaf.numbers_in(slot), seat);
+        for slot in leaf.filled() {
+            let player = (leaf.id_in(slot), leaf.tag(slot));
+            self.push(player, leaf.numbers_in(slot), Some(number));
         }
     }
 
     /// Appends a new row.
     #[inline]
-    pub(super) fn append_new(&mut self, id: Packed<'_>, record: Record) {
-        self.push(id, numbers(record), None);
+    pub(super) fn append_new(&mut self, player: Tagged<'_>, record: Record) {
+        self.push(player, numbers(record), None);
     }
 
     #[inline]
-    fn push(&mut self, id: Packed<'_>, numbers: [i64; 3], seat: Option<Seat>) {
+    fn push(&mut self, (id, tag): Tagged<'_>, numbers: [i64; 3], from: Option<u32>) {
         let id_at = self.ids.len();
-        self.rows.push(Row { numbers, form: id.form, id_at, seat });
+        self.rows.push(Row { numbers, form: id.form, id_at, tag, from });
         // Copies of a known length are two instructions, others a call.
         match id.bytes.first_chunk::<12>() {
             Some(bytes) if id.bytes.len() == 12 => self.ids.extend_from_slice(bytes),
@@ -66,8 +65,8 @@ impl Draft {
     }
 
     /// Puts a new row among the others.
-    pub(super) fn insert(&mut self, row: usize, id: Packed<'_>, record: Record) {
-        self.append_new(id, record);
+    pub(super) fn insert(&mut self, row: usize, player: Tagged<'_>, record: Record) {
+        self.append_new(player, record);
         self.rows[row..].rotate_right(1);
     }
 
@@ -119,44 +118,30 @@ impl Draft {
         middle.unwrap_or(0).clamp(1, self.rows.len() - 1)
     }
 
-    /// Writes some rows, for which `head` was made, into the block of a leaf. Rows that were in it stay in their slots if there
-    /// still are so many; `moves` gets the others, but for the new row, whose seat is returned.
+    /// Writes some rows, for which `head` was made, into the block of a leaf. `moves` gets those who come from another one, but for the
+    /// new row, whose slot is returned.
     pub(super) fn encode(
         &self,
         from: usize,
         mut head: Head,
         (leaf, block): (u32, &mut [u8]),
         moves: &mut Moves,
-    ) -> Option<Seat> {
-        let (rows, cap) = (&self.rows[from..from + head.rows], head.cap);
-        let kept = |row: &Row| row.seat.filter(|seat| seat.leaf() == leaf && seat.slot() < cap);
-        let mut taken =
-            rows.iter().filter_map(kept).fold(0_u128, |taken, seat| taken | 1 << seat.slot());
-        let mut free = || {
-            let slot = taken.trailing_ones() as usize;
-            taken |= 1 << slot;
-            slot
-        };
+    ) -> Option<usize> {
         let mut new = None;
-        let order_at = |row: usize| HEADER + row;
         head.id_bytes = 0;
-        for (number, row) in rows.iter().enumerate() {
-            let slot = kept(row).map_or_else(&mut free, Seat::slot);
-            let id = self.id(from + number);
-            let seat = Seat::new(leaf, slot);
-            match row.seat {
-                None => new = Some(seat),
-                Some(old) => moves.push(id, old, seat),
+        for (slot, row) in self.rows[from..from + head.rows].iter().enumerate() {
+            let id = self.id(from + slot);
+            match row.from {
+                None => new = Some(slot),
+                Some(old) if old != leaf => moves.push(id.hash(), old, leaf),
+                Some(_) => {}
             }
-            block[order_at(number)] = narrow(slot);
+            block[HEADER + slot] = row.tag;
             write_id(block, &mut head, slot, id);
             let deltas = std::array::from_fn(|column| {
                 row.numbers[column].wrapping_sub(head.bases[column]).cast_unsigned()
             });
             head.set_numbers(block, slot, deltas);
-        }
-        for row in head.rows..head.cap {
-            block[order_at(row)] = narrow(free());
         }
         head.write(block);
         new

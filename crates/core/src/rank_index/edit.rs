@@ -1,31 +1,26 @@
 //! Changing a leaf in place, and moving it to a block of another size.
 
 use super::Record;
-use super::head::{HEADER, Head, MAX_ROWS, REFERENCE, narrow};
-use super::leaf::{Leaf, reference};
+use super::head::{HEADER, Head, Header, MAX_STRIDE, REFERENCE, narrow};
+use super::leaf::{HOLE, Leaf, Tagged, reference};
 use super::packed::{Form, Packed};
 
-const MAX_ROWS_BYTE: u8 = 128;
-const _: () = assert!(MAX_ROWS == MAX_ROWS_BYTE as usize);
-
 impl Leaf<'_> {
-    /// Writes the rows into a block for which `head` was made: the same rows with room for more, or for fewer.
-    /// Slots stay, so none may be beyond the new room.
-    pub(super) fn copy_to(&self, head: &Head, block: &mut [u8]) {
-        head.write(block);
+    /// Writes the rows into a block for which `head` was made: the same rows, without holes, with room for more or fewer.
+    pub(super) fn copy_to(&self, mut head: Head, block: &mut [u8]) {
         let old = self.head();
-        let order = &mut block[HEADER..HEADER + head.cap];
-        let (rows, free) = self.order().split_at(old.rows);
-        order[..rows.len()].copy_from_slice(rows);
-        let free = free.iter().copied().filter(|slot| usize::from(*slot) < head.cap);
-        let free = free.chain(narrow(old.cap)..MAX_ROWS_BYTE);
-        for (room, slot) in order[rows.len()..].iter_mut().zip(free) {
-            *room = slot;
-        }
+        head.run = head.run.moved(|slot| self.row_before(slot.min(old.slots)));
+        head.write(block);
+        let stride = head.stride();
+        let (mut filled, mut to) = (self.filled(), 0);
         let mut copy = |from: usize, to: usize, bytes: usize| {
             block[to..to + bytes].copy_from_slice(&self.block[from..from + bytes]);
         };
-        copy(old.at(0), head.at(0), head.stride() * head.cap.min(old.cap));
+        while let Some((from, rows)) = filled.next_run() {
+            copy(HEADER + from, HEADER + to, rows);
+            copy(old.at(from), head.at(to), rows * stride);
+            to += rows;
+        }
         copy(old.ids_at(), head.ids_at(), old.id_bytes);
     }
 }
@@ -42,68 +37,117 @@ pub(super) enum Insertion {
 }
 
 /// Writes a leaf of one row, whose numbers are the smallest there will be.
-pub(super) fn begin(block: &mut [u8], mut head: Head, id: Packed<'_>) {
-    for (slot, room) in block[HEADER..HEADER + head.cap].iter_mut().enumerate() {
-        *room = narrow(slot);
-    }
+pub(super) fn begin(block: &mut [u8], mut head: Head, (id, tag): Tagged<'_>) {
     write_id(block, &mut head, 0, id);
     head.set_numbers(block, 0, [0; 3]);
+    block[HEADER] = tag;
     head.write(block);
 }
 
-/// Inserts a row where the widths allow it and there is room; otherwise changes nothing.
+/// Inserts a row before the one in a slot, where the widths allow it and there is room; otherwise changes nothing.
 pub(super) fn try_insert(
     block: &mut [u8],
-    row: usize,
-    id: Packed<'_>,
+    slot: usize,
+    (id, tag): Tagged<'_>,
     record: Record,
 ) -> Insertion {
-    let head = Head::read(block);
+    let leaf = Leaf::new(block);
+    let mut head = leaf.head();
     let Some(deltas) = head.deltas(record) else { return Insertion::Refused };
     if head.form.is_some_and(|form| form != id.form) {
         return Insertion::Refused;
     }
-    if !head.has_room_for(id, block.len()) {
-        return Insertion::Full;
+    let Some(free) = nearest_free(leaf, &head, slot, id) else { return Insertion::Full };
+    if slot == head.slots && head.closed {
+        Head::write_closed(block, leaf.folded(slot - 1) == record.key.folded);
     }
-    if row == head.rows && head.closed {
-        let last = Leaf::new(block).folded(row - 1);
-        Head::write_closed(block, last == record.key.folded);
+    head.slots = head.slots.max(free + 1);
+    Insertion::Done(fill_from(block, head, (free, slot), (id, tag), deltas))
+}
+
+/// The slot nearest to one before which a row is to be inserted that nobody has.
+fn nearest_free(leaf: Leaf<'_>, head: &Head, slot: usize, id: Packed<'_>) -> Option<usize> {
+    let end = head.has_room_for(id, leaf.block.len()).then_some(head.slots);
+    let holes = leaf.holes();
+    let after = holes.checked_shr(u32::from(narrow(slot))).unwrap_or(0);
+    let after = if after == 0 { end } else { Some(slot + after.trailing_zeros() as usize) };
+    let before =
+        holes & ((1_u128.checked_shl(u32::from(narrow(slot))).unwrap_or(0)).wrapping_sub(1));
+    let before = before.checked_ilog2().map(|before| before as usize);
+    match (before, after) {
+        (Some(before), Some(after)) if after - slot <= slot - 1 - before => Some(after),
+        (before, after) => before.or(after),
     }
-    let order = &mut block[HEADER..=HEADER + head.rows];
-    let slot = order[head.rows];
-    order.copy_within(row..head.rows, row + 1);
-    order[row] = slot;
-    Insertion::Done(fill(block, head, row, id, deltas))
+}
+
+/// Moves the rows between two slots by one, from `to` on towards `from`, so that `to` is free instead of `from`.
+fn shift(block: &mut [u8], head: &Head, from: usize, to: usize) {
+    if from < to {
+        block.copy_within(HEADER + from + 1..=HEADER + to, HEADER + from);
+        block.copy_within(head.at(from + 1)..head.at(to + 1), head.at(from));
+    } else if from > to {
+        block.copy_within(HEADER + to..HEADER + from, HEADER + to + 1);
+        block.copy_within(head.at(to)..head.at(from), head.at(to + 1));
+    }
 }
 
 /// Inserts a row after all others, if its score is that of the last one, its key is after that one's, the next leaf begins with another
-/// score, the widths allow it and there is room; otherwise changes nothing. Returns its slot and its row.
+/// score, the widths allow it and there is room; otherwise changes nothing. Returns its slot. Others may get other slots if `moving`
+/// says so.
 #[inline]
 pub(super) fn try_append(
     block: &mut [u8],
-    id: Packed<'_>,
+    (id, tag): Tagged<'_>,
     record: Record,
-) -> Option<(usize, usize)> {
+    moving: bool,
+) -> Option<usize> {
     if !Leaf::new(block).ends_before(record.key) {
         return None;
     }
-    let head = Head::read(block);
+    let mut head = Head::read(block);
     let deltas = head.deltas(record)?;
-    if head.form.is_some_and(|form| form != id.form) || !head.has_room_for(id, block.len()) {
+    if head.form.is_some_and(|form| form != id.form) {
         return None;
     }
-    Some((fill(block, head, head.rows, id, deltas), head.rows))
+    if head.has_room_for(id, block.len()) {
+        head.slots += 1;
+        return Some(fill(block, head, head.slots - 1, (id, tag), deltas));
+    }
+    let hole = if moving { Leaf::new(block).holes().checked_ilog2()? } else { return None };
+    Some(fill_from(block, head, (hole as usize, head.slots), (id, tag), deltas))
 }
 
-/// Writes a row that has its place in the order, and says that there is one more. Returns its slot.
+/// Writes a row before the one in a slot, at the cost of a free slot, to which the rows in between move. Returns its slot.
+fn fill_from(
+    block: &mut [u8],
+    mut head: Head,
+    (free, before): (usize, usize),
+    player: Tagged<'_>,
+    deltas: [u64; 3],
+) -> usize {
+    let left = free < before;
+    let slot = before - usize::from(left);
+    shift(block, &head, free, slot);
+    if left {
+        head.run = head.run.moved(|next| next - usize::from((free + 1..=before).contains(&next)));
+    }
+    fill(block, head, slot, player, deltas)
+}
+
+/// Writes a row into a slot that is free and counts already, and says that there is one more. Returns the slot.
 #[inline]
-fn fill(block: &mut [u8], mut head: Head, row: usize, id: Packed<'_>, deltas: [u64; 3]) -> usize {
-    let slot = usize::from(block[HEADER + row]);
+fn fill(
+    block: &mut [u8],
+    mut head: Head,
+    slot: usize,
+    (id, tag): Tagged<'_>,
+    deltas: [u64; 3],
+) -> usize {
     write_id(block, &mut head, slot, id);
     head.set_numbers(block, slot, deltas);
+    block[HEADER + slot] = tag;
     head.rows += 1;
-    head.run.inserted(row);
+    head.run.inserted(slot);
     head.write_rows(block);
     slot
 }
@@ -131,73 +175,67 @@ pub(super) fn put(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Removes a row; what the head says then.
-pub(super) fn remove(block: &mut [u8], row: usize) -> Head {
-    let mut head = Head::read(block);
-    let order = &mut block[HEADER..HEADER + head.rows];
-    let slot = order[row];
-    order.copy_within(row + 1.., row);
-    order[head.rows - 1] = slot;
-    head.rows -= 1;
-    if head.form.is_none() {
-        remove_mixed_id(block, &mut head, usize::from(slot));
+/// Removes the row in a slot. Returns how many are left, and the bytes that they need.
+#[inline]
+pub(super) fn remove(block: &mut [u8], slot: usize) -> (usize, usize) {
+    let header = Header::of(block);
+    if header.form().is_none() {
+        return remove_mixed(block, slot);
     }
-    head.run.removed(row);
-    head.write_rows(block);
-    head
+    let (rows, slots, exact) = (header.rows() - 1, header.slots(), header.exact(1));
+    block[HEADER + slot] = HOLE;
+    Head::write_count(block, rows);
+    if slot + 1 == slots {
+        cut_holes(block);
+    }
+    (rows, exact)
 }
 
-/// Closes the gap that an id leaves among the others.
-fn remove_mixed_id(block: &mut [u8], head: &mut Head, slot: usize) {
+/// There are no slots after the last row.
+fn cut_holes(block: &mut [u8]) {
+    let tags = &block[HEADER..HEADER + Header::of(block).slots()];
+    let last = tags.iter().rposition(|tag| *tag != HOLE);
+    Head::write_slots(block, last.map_or(0, |last| last + 1));
+}
+
+/// Closes the gaps that a row and its id leave among the others.
+fn remove_mixed(block: &mut [u8], slot: usize) -> (usize, usize) {
+    let mut head = Head::read(block);
     let (form, gone) = reference(&block[head.at(slot)..]);
     let bytes = form.bytes();
     let ids = &mut block[head.ids_at()..];
     ids.copy_within(gone + bytes..head.id_bytes, gone);
     head.id_bytes -= bytes;
-    for row in 0..head.rows {
-        let at = head.at(usize::from(block[HEADER + row]));
+    (head.rows, head.slots) = (head.rows - 1, head.slots - 1);
+    shift(block, &head, slot, head.slots);
+    for slot in 0..head.slots {
+        let at = head.at(slot);
         let (Form(form), from) = reference(&block[at..]);
         if from > gone {
             let [low, high] = u16::try_from(from - bytes).expect("less than before").to_le_bytes();
             block[at..at + REFERENCE].copy_from_slice(&[form, low, high]);
         }
     }
+    head.write_rows(block);
+    (head.rows, head.exact().size())
 }
 
-/// Gives a row another record and another place, where the widths allow it; otherwise changes nothing.
+/// Gives a row another record and another slot, where the widths allow it; otherwise changes nothing.
 pub(super) fn try_move(block: &mut [u8], from: usize, to: usize, record: Record) -> bool {
     let head = Head::read(block);
     let Some(deltas) = head.deltas(record) else { return false };
-    let slot = block[HEADER + from];
-    head.set_numbers(block, usize::from(slot), deltas);
-    let order = &mut block[HEADER..HEADER + head.rows];
-    if from < to {
-        order.copy_within(from + 1..=to, from);
-    } else {
-        order.copy_within(to..from, to + 1);
-    }
-    order[to] = slot;
-    true
-}
-
-/// Moves the rows in slots from `cap` on to free slots before it, so that the leaf can shrink. Calls `moved` with each id, its old
-/// slot and its new one.
-pub(super) fn vacate(
-    block: &mut [u8],
-    cap: usize,
-    mut moved: impl FnMut(Packed<'_>, usize, usize),
-) {
-    let head = Head::read(block);
-    let mut free = head.rows;
-    for from in cap..head.cap {
-        let Some(row) = Leaf::new(block).row_in(from) else { continue };
-        while usize::from(block[HEADER + free]) >= cap {
-            free += 1;
+    if from != to {
+        let tag = block[HEADER + from];
+        let mut row = [0; MAX_STRIDE];
+        let row = &mut row[..head.stride()];
+        row.copy_from_slice(&block[head.at(from)..head.at(from + 1)]);
+        shift(block, &head, from, to);
+        block[HEADER + to] = tag;
+        block[head.at(to)..head.at(to + 1)].copy_from_slice(row);
+        if from + 1 == head.slots {
+            cut_holes(block);
         }
-        let to = usize::from(block[HEADER + free]);
-        block.swap(HEADER + row, HEADER + free);
-        let at = head.at(from);
-        block.copy_within(at..at + head.stride(), head.at(to));
-        moved(Leaf::new(block).id_in(to), from, to);
     }
+    head.set_numbers(block, to, deltas);
+    true
 }

@@ -4,23 +4,23 @@
 //! for memory 25 million times. Here they are gathered first, 8 bytes each, in parts that fit a cache, and each part is put in
 //! order: then every shard's players are side by side, and the shard is filled in one go.
 
+use super::bucket::{LEAF_BITS, MAX_LEAVES};
 use super::head::MAX_ROWS;
 use super::locator::{Locator, PER_SHARD, shard_in};
-use super::seat::{MAX_LEAVES, Seat};
 
 /// Players of a part, so that it and its shards fit a cache together.
 const PER_PART: usize = 1 << 16;
 /// Parts that are written to at the same time: few enough for the ends of all to stay in the nearest cache.
 const MAX_PARTS: usize = 256;
 /// Bits of an entry that are from the low end of the hash, and those from its high end.
-const LOW_BITS: u32 = 19;
+const LOW_BITS: u32 = 26;
 const HIGH_BITS: u32 = 16;
 
-const _: () = assert!(Seat::BITS + LOW_BITS + HIGH_BITS == u64::BITS);
+const _: () = assert!(LEAF_BITS + LOW_BITS + HIGH_BITS == u64::BITS);
 // The low bits name the shard, whichever of all players that leaves can hold are there.
 const _: () = assert!(MAX_LEAVES * MAX_ROWS / PER_SHARD < 1 << LOW_BITS);
 
-/// A player who waits for its slot: of the hash what the locator uses, and the seat.
+/// A player who waits for its slot: of the hash what the locator uses, and the leaf.
 ///
 /// The low bits of the hash come first and reversed. A shard is named by its lowest bits, so entries in order are in the
 /// order of shards, of which one may be split already and another not.
@@ -28,10 +28,10 @@ const _: () = assert!(MAX_LEAVES * MAX_ROWS / PER_SHARD < 1 << LOW_BITS);
 struct Entry(u64);
 
 impl Entry {
-    fn new(hash: u64, seat: Seat) -> Self {
+    fn new(hash: u64, leaf: u32) -> Self {
         let low = hash.reverse_bits() >> (u64::BITS - LOW_BITS);
         let high = hash >> (u64::BITS - HIGH_BITS);
-        Self((low << HIGH_BITS | high) << Seat::BITS | u64::from(seat.code()))
+        Self((low << HIGH_BITS | high) << LEAF_BITS | u64::from(leaf))
     }
 
     fn part(self, part_bits: u32) -> usize {
@@ -41,16 +41,33 @@ impl Entry {
     /// A hash with the same bits at both ends.
     fn hash(self) -> u64 {
         let low = (self.0 >> (u64::BITS - LOW_BITS)).reverse_bits() >> (u64::BITS - LOW_BITS);
-        (self.0 >> Seat::BITS) << (u64::BITS - HIGH_BITS) | low
+        (self.0 >> LEAF_BITS) << (u64::BITS - HIGH_BITS) | low
     }
 
-    fn seat(self) -> Seat {
-        let code = self.0 & ((1 << Seat::BITS) - 1);
-        u32::try_from(code).ok().and_then(Seat::from_code).expect("every entry has a seat")
+    fn leaf(self) -> u32 {
+        u32::try_from(self.0 & ((1 << LEAF_BITS) - 1)).expect("22 bits")
     }
 
     fn same_hash(self, other: Self) -> bool {
-        self.0 >> Seat::BITS == other.0 >> Seat::BITS
+        self.0 >> LEAF_BITS == other.0 >> LEAF_BITS
+    }
+}
+
+/// What is known of a hash: the bits at both ends.
+#[derive(Clone, Copy)]
+pub(super) struct Bits(u64);
+
+impl Bits {
+    const MASK: u64 = ((1 << LOW_BITS) - 1) | !(u64::MAX >> HIGH_BITS);
+
+    /// A hash with these bits.
+    pub(super) fn example(self) -> u64 {
+        self.0
+    }
+
+    /// Whether a hash has them.
+    pub(super) fn fit(self, hash: u64) -> bool {
+        hash & Self::MASK == self.0
     }
 }
 
@@ -71,15 +88,15 @@ impl Gathered {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, hash: u64, seat: Seat) {
-        let entry = Entry::new(hash, seat);
+    pub(super) fn push(&mut self, hash: u64, leaf: u32) {
+        let entry = Entry::new(hash, leaf);
         self.parts[entry.part(self.part_bits)].push(entry);
         self.len += 1;
     }
 
-    /// A locator of all players, or none where a player came twice. Entries are alike for one in a thousand
-    /// players: whether both are the same player is then for `same` to say.
-    pub(super) fn into_locator(self, same: impl Fn(Seat, Seat) -> bool) -> Option<Locator> {
+    /// A locator of all players, or none where a player came twice. Entries are alike for few players: whether all in some leaves
+    /// whose hashes have the bits of one are different players is then for `differ` to say.
+    pub(super) fn into_locator(self, differ: impl Fn(Bits, &[u32]) -> bool) -> Option<Locator> {
         let mut locator = Locator::with_shards_for(self.len);
         // Where far fewer came than were expected, a shard may reach over parts.
         let whole = self.len > 0 && locator.shards().ilog2() >= self.part_bits;
@@ -87,16 +104,15 @@ impl Gathered {
         for mut part in parts {
             part.sort_unstable();
             for alike in part.chunk_by(|a, b| a.same_hash(*b)).filter(|alike| alike.len() > 1) {
-                for (at, a) in alike.iter().enumerate() {
-                    if alike[..at].iter().any(|b| same(a.seat(), b.seat())) {
-                        return None;
-                    }
+                let leaves: Vec<u32> = alike.iter().map(|entry| entry.leaf()).collect();
+                if !differ(Bits(alike[0].hash()), &leaves) {
+                    return None;
                 }
             }
             let shards = locator.shards();
             let shard = |entry: &Entry| shard_in(entry.hash(), shards);
             for players in part.chunk_by(|a, b| shard(a) == shard(b)) {
-                let slots = players.iter().map(|entry| (entry.hash(), entry.seat()));
+                let slots = players.iter().map(|entry| (entry.hash(), entry.leaf()));
                 locator.fill_shard(self.len, shard(&players[0]), slots);
             }
         }
@@ -110,19 +126,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_keeps_the_seat_and_both_ends_of_the_hash() {
+    fn an_entry_keeps_the_leaf_and_both_ends_of_the_hash() {
         for hash in [0, 1, u64::MAX, 0x0123_4567_89ab_cdef, 0x8000_0000_0000_0001] {
-            let seat = Seat::new(0x2b_cdef, 101);
-            let entry = Entry::new(hash, seat);
-            assert_eq!(entry.hash(), hash & 0xffff_0000_0007_ffff, "{hash:x}");
-            assert_eq!(entry.seat(), seat);
+            let leaf = 0x2b_cdef;
+            let entry = Entry::new(hash, leaf);
+            assert_eq!(entry.hash(), hash & 0xffff_0000_03ff_ffff, "{hash:x}");
+            assert!(Bits(entry.hash()).fit(hash) && !Bits(entry.hash()).fit(hash ^ 1));
+            assert_eq!(entry.leaf(), leaf);
             assert_eq!(entry.part(0), 0);
             assert_eq!(entry.part(1), usize::from(hash & 1 == 1));
         }
     }
 
-    fn seat(player: u64) -> Seat {
-        Seat::new(u32::try_from(player / 40).unwrap(), usize::try_from(player % 40).unwrap())
+    fn leaf(player: u64) -> u32 {
+        u32::try_from(player / 40).unwrap()
     }
 
     #[test]
@@ -139,13 +156,13 @@ mod tests {
         ] {
             let mut gathered = Gathered::new(expected);
             for player in 0..players as u64 {
-                gathered.push(hash_of(player), seat(player));
+                gathered.push(hash_of(player), leaf(player));
             }
-            let locator = gathered.into_locator(|_, _| false).unwrap();
+            let locator = gathered.into_locator(|_, _| true).unwrap();
             locator.check();
             assert_eq!(locator.len(), players);
             for player in 0..players as u64 {
-                let is_its = |held| (held == seat(player)).then_some(());
+                let is_its = |held| (held == leaf(player)).then_some(());
                 let found = locator.find(hash_of(player), is_its);
                 assert!(found.is_some(), "player {player} of {players}");
             }
@@ -153,14 +170,15 @@ mod tests {
     }
 
     #[test]
-    fn alike_entries_are_compared_each_with_each() {
-        let mut gathered = Gathered::new(3);
-        let seats = [0, 1, 2].map(|leaf| Seat::new(leaf, 5));
-        for seat in seats {
-            gathered.push(7, seat);
+    fn alike_entries_are_looked_at_together() {
+        let mut gathered = Gathered::new(5);
+        for (hash, leaf) in [(7, 2), (8, 3), (7, 0), (7, 0), (9, 1)] {
+            gathered.push(hash, leaf);
         }
-        let [first, _, last] = seats;
-        let same = |a, b| (a, b) == (last, first) || (a, b) == (first, last);
-        assert!(gathered.into_locator(same).is_none());
+        let differ = |bits: Bits, leaves: &[u32]| {
+            assert_eq!((bits.example(), leaves), (7, &[0, 0, 2][..]));
+            false
+        };
+        assert!(gathered.into_locator(differ).is_none());
     }
 }

@@ -5,12 +5,11 @@ use super::draft::Draft;
 use super::edit::{self, Insertion};
 use super::head::{Head, Run, narrow};
 use super::heap::Address;
-use super::leaf::Leaf;
+use super::leaf::{Leaf, Tagged};
 use super::locator::Locator;
 use super::moves::Moves;
 use super::node::{Child, Link, Node, NodeRef, number_of};
 use super::packed::Packed;
-use super::seat::Seat;
 use super::tree::{LeafRef, NONE, Place, Tree};
 use crate::SortKey;
 
@@ -18,22 +17,28 @@ use crate::SortKey;
 pub(super) const SPARE: usize = 32;
 /// Bytes without rows that are worth a smaller block. A leaf whose rows come and go keeps its block for some eight removals more
 /// than insertions.
-pub(super) const SLACK: usize = 160;
+pub(super) const SLACK: usize = 192;
 
 /// The rows do not fit one leaf.
 #[derive(Debug)]
 pub(super) struct TooMany;
 
 impl Tree {
-    /// Inserts a player who is not in the tree. The locator is told of players who change seats on the way; of this one the caller
-    /// tells it.
-    pub(super) fn insert(&mut self, locator: &mut Locator, id: Packed<'_>, record: Record) -> Seat {
+    /// Inserts a player who is not in the tree. The locator is told of players who get into other leaves on the way; of this one the
+    /// caller tells it.
+    pub(super) fn insert(
+        &mut self,
+        locator: &mut Locator,
+        player: Tagged<'_>,
+        record: Record,
+    ) -> Place {
+        let (id, _) = player;
         if self.root == NONE {
             let mut draft = Draft::default();
-            draft.append_new(id, record);
-            let (root, seat) = self.new_leaf(&draft, 0, 1, 0, &mut Moves::default());
+            draft.append_new(player, record);
+            let (root, place) = self.new_leaf(&draft, 0, 1, 0, &mut Moves::default());
             (self.root, self.height) = (root, 0);
-            return seat.expect("the only row is new");
+            return place.expect("the only row is new");
         }
         let finger = if self.trust.is_due() { self.finger(record.key) } else { None };
         let leaf = match finger {
@@ -43,19 +48,17 @@ impl Tree {
             }
             None => self.count_down_to(record.key, id),
         };
-        let row = self.leaf(leaf).before(record.key, id);
-        let seat = self.insert_at(locator, Place { leaf, row }, id, record);
-        self.ends.set(record.key.folded, seat.leaf());
-        seat
+        let slot = self.leaf(leaf).before(record.key, id);
+        let place = self.insert_at(locator, Place { leaf, slot }, player, record);
+        self.ends.set(record.key.folded, place.leaf);
+        place
     }
 
     /// Counts one more player in every node above a leaf.
     fn count_above(&mut self, leaf: u32) {
         let mut link = self.leaves[leaf as usize].parent();
         while let Some((parent, index)) = link.get() {
-            let mut node = self.nodes.get_mut(parent);
-            node.count_up(index);
-            link = node.counts.parent;
+            link = self.nodes.count_up(parent, index);
         }
     }
 
@@ -64,9 +67,8 @@ impl Tree {
         let mut leaf = self.root;
         for _ in 0..self.height {
             let index = self.child_for(leaf, key, id);
-            let mut node = self.nodes.get_mut(leaf);
-            node.count_up(index);
-            let node = node.get();
+            self.nodes.count_up(leaf, index);
+            let node = self.node(leaf);
             leaf = node.child(index);
             if node.level() > 1 {
                 self.node(leaf).prefetch_pilots();
@@ -76,50 +78,54 @@ impl Tree {
         leaf
     }
 
-    /// Inserts at a place that is known to be right, the counts above being right already.
+    /// Inserts before a place, which is known to be right, the counts above being right already.
     pub(super) fn insert_at(
         &mut self,
         locator: &mut Locator,
-        Place { leaf, row }: Place,
-        id: Packed<'_>,
+        Place { leaf, slot }: Place,
+        player: Tagged<'_>,
         record: Record,
-    ) -> Seat {
-        let seat = loop {
+    ) -> Place {
+        let (id, _) = player;
+        let now = loop {
             let at = self.leaves[leaf as usize].at();
-            match edit::try_insert(self.blocks.block_mut(at), row, id, record) {
-                Insertion::Done(slot) => break Seat::new(leaf, slot),
+            match edit::try_insert(self.blocks.block_mut(at), slot, player, record) {
+                Insertion::Done(slot) => break Place { leaf, slot },
+                // It was full: there was no hole, so that slots stay as they are.
                 Insertion::Full if self.make_room(leaf, id) => {}
-                Insertion::Full if self.is_run(leaf, row, id) => {
-                    return self.begin_leaf(leaf, id, record);
+                Insertion::Full if self.is_run(leaf, slot, id) => {
+                    return self.begin_leaf(leaf, player, record);
                 }
                 // Rows that are wider than they have to be by now are narrowed before a leaf in the middle counts as full.
                 Insertion::Full | Insertion::Refused => {
-                    let run = self.leaf(leaf).head().run.after(row);
+                    let view = self.leaf(leaf);
+                    let row = view.row_before(slot);
+                    let run = view.head().run.moved(|slot| view.row_before(slot.min(view.slots())));
+                    let run = run.after(row);
                     let mut draft = Draft::default();
-                    draft.append(leaf, self.leaf(leaf));
-                    draft.insert(row, id, record);
+                    draft.append(leaf, view);
+                    draft.insert(row, player, record);
                     let mut moves = Moves::default();
                     let all = (0, draft.len());
                     let Ok(new) = self.rewrite(leaf, &draft, all, run, &mut moves) else {
                         return self.split(locator, leaf, &draft, row, run);
                     };
-                    moves.tell(locator);
                     break new.expect("the draft has a new row");
                 }
             }
         };
-        if row == 0 {
+        if self.leaf(leaf).first() == now.slot {
             self.first_changed(leaf);
         }
-        seat
+        now
     }
 
     /// Whether a row that does not fit its leaf comes at the end of others that came so.
-    fn is_run(&self, leaf: u32, row: usize, id: Packed<'_>) -> bool {
+    fn is_run(&self, leaf: u32, slot: usize, id: Packed<'_>) -> bool {
         let head = self.leaf(leaf).head();
         let full =
             head.size() >= self.limits.leaf_bytes * 7 / 8 || head.rows >= self.limits.leaf_rows;
-        row == head.rows && full && head.run.is_long() && head.form == Some(id.form)
+        slot == head.slots && full && head.run.is_long() && head.form == Some(id.form)
     }
 
     /// Bytes for more rows where one row follows another. A large tree has few such places for its size.
@@ -128,45 +134,41 @@ impl Tree {
     }
 
     /// Begins a new leaf after one that is full.
-    fn begin_leaf(&mut self, leaf: u32, id: Packed<'_>, record: Record) -> Seat {
+    fn begin_leaf(&mut self, leaf: u32, player: Tagged<'_>, record: Record) -> Place {
         self.start_fingers();
         let view = self.leaf(leaf);
         let left = Child {
             number: leaf,
             count: u32::from(narrow(view.rows())),
-            key: number_of(view.key(0)),
+            key: number_of(view.key(view.first())),
         };
         let (head, bytes) = self.with_room(view.head().next(record), self.long_spare());
         let number = self.new_number();
         let at = self.blocks.allocate(bytes, number);
         self.leaves[number as usize] = LeafRef::new(at, head.stride(), Link::NONE);
-        edit::begin(self.blocks.block_mut(at), head, id);
+        edit::begin(self.blocks.block_mut(at), head, player);
         let at = self.leaves[leaf as usize].at();
         Head::write_closed(self.blocks.block_mut(at), false);
         let parent = self.leaves[leaf as usize].parent();
         self.add_child(parent, 0, left, Child { number, count: 1, key: number_of(record.key) });
-        Seat::new(number, 0)
+        Place { leaf: number, slot: 0 }
     }
 
-    /// Gives a leaf a larger block, if it may have one in which there is room for this id.
+    /// Gives a leaf that is full a larger block, if it may have one in which there is room for this id.
     fn make_room(&mut self, leaf: u32, id: Packed<'_>) -> bool {
         let head = self.leaf(leaf).head();
-        // Rows that are all there are have the first slots; with fewer, some may be in slots beyond those of a new block.
-        if head.rows < head.cap {
-            return false;
-        }
         // Where one row follows another, all the room will be needed.
         let spare = if head.run.is_long() { self.long_spare() } else { SPARE + id.bytes.len() };
         let (larger, bytes) = self.with_room(head.exact(), spare);
         let enough = larger.has_room_for(id, bytes);
         if enough {
-            self.resize(leaf, &larger, bytes);
+            self.resize(leaf, larger, bytes);
         }
         enough
     }
 
-    /// Moves a leaf to a block with room for more rows, or for fewer, none of which is in a slot beyond it.
-    pub(super) fn resize(&mut self, leaf: u32, head: &Head, bytes: usize) {
+    /// Moves a leaf to a block with room for more rows, or for fewer, and closes its holes.
+    pub(super) fn resize(&mut self, leaf: u32, head: Head, bytes: usize) {
         let old = self.leaves[leaf as usize].at();
         let new = self.blocks.allocate(bytes, leaf);
         let (from, to) = self.blocks.pair(old, new);
@@ -175,7 +177,7 @@ impl Tree {
         self.free_block(old);
     }
 
-    /// Replaces the content of a leaf by some rows of a draft, unless they are too many for one leaf. Returns the seat of the row
+    /// Replaces the content of a leaf by some rows of a draft, unless they are too many for one leaf. Returns the place of the row
     /// that is new, if there is one.
     pub(super) fn rewrite(
         &mut self,
@@ -184,7 +186,7 @@ impl Tree {
         (from, to): (usize, usize),
         run: Run,
         moves: &mut Moves,
-    ) -> Result<Option<Seat>, TooMany> {
+    ) -> Result<Option<Place>, TooMany> {
         let mut head = draft.head(from, to);
         if !self.is_leaf(&head) {
             return Err(TooMany);
@@ -204,7 +206,8 @@ impl Tree {
             self.free_block(old);
         }
         self.leaves[leaf as usize].set_block(at, head.stride());
-        Ok(draft.encode(from, head, (leaf, self.blocks.block_mut(at)), moves))
+        let new = draft.encode(from, head, (leaf, self.blocks.block_mut(at)), moves);
+        Ok(new.map(|slot| Place { leaf, slot }))
     }
 
     pub(super) fn free_block(&mut self, at: Address) {
@@ -213,7 +216,7 @@ impl Tree {
         }
     }
 
-    /// Distributes a draft that is too long over a leaf and a new one after it. Returns the seat of row `new`.
+    /// Distributes a draft that is too long over a leaf and a new one after it. Returns the place of row `new`.
     pub(super) fn split(
         &mut self,
         locator: &mut Locator,
@@ -221,21 +224,21 @@ impl Tree {
         draft: &Draft,
         new: usize,
         run: Run,
-    ) -> Seat {
+    ) -> Place {
         self.start_fingers();
         let Some(middle) = self.split_at(draft, new, run) else {
             return self.split_around(locator, leaf, draft, new);
         };
         // What comes next is expected where the first part ends, or nowhere.
         let run = if middle == new + 1 { run } else { Run::default() };
-        let (right, seats) = self.cut(locator, leaf, draft, (middle, middle), run);
+        let (right, place) = self.cut(locator, leaf, draft, (middle, middle), run);
         if new == 0 {
             self.first_changed(leaf);
         }
         let left = draft.child(leaf, 0, middle);
         let parent = self.leaves[leaf as usize].parent();
         self.add_child(parent, 0, left, draft.child(right, middle, draft.len()));
-        seats.expect("the draft has a new row")
+        place.expect("the draft has a new row")
     }
 
     /// Where to cut so that both parts fit a leaf, if there is such a place near the middle or at the new row.
@@ -257,7 +260,7 @@ impl Tree {
         leaf: u32,
         draft: &Draft,
         new: usize,
-    ) -> Seat {
+    ) -> Place {
         let (right, _) = self.cut(locator, leaf, draft, (new, new + 1), Run::default());
         // The counts above have the new row already: until it has its leaf, it counts with the left part.
         let mut left = draft.child(leaf, 0, new);
@@ -265,13 +268,13 @@ impl Tree {
         let parent = self.leaves[leaf as usize].parent();
         self.add_child(parent, 0, left, draft.child(right, new + 1, draft.len()));
         left.count -= 1;
-        let (alone, seat) = self.new_leaf(draft, new, new + 1, 0, &mut Moves::default());
+        let (alone, place) = self.new_leaf(draft, new, new + 1, 0, &mut Moves::default());
         let parent = self.leaves[leaf as usize].parent();
         self.add_child(parent, 0, left, draft.child(alone, new, new + 1));
-        seat.expect("the only row is new")
+        place.expect("the only row is new")
     }
 
-    /// Leaves the rows before `end` in a leaf and puts those from `start` on into a new one. With it the seat of the row that is new,
+    /// Leaves the rows before `end` in a leaf and puts those from `start` on into a new one. With it the place of the row that is new,
     /// if it is among them.
     fn cut(
         &mut self,
@@ -280,7 +283,7 @@ impl Tree {
         draft: &Draft,
         (end, start): (usize, usize),
         run: Run,
-    ) -> (u32, Option<Seat>) {
+    ) -> (u32, Option<Place>) {
         let mut moves = Moves::default();
         let (right, in_right) = self.new_leaf(draft, start, draft.len(), SPARE, &mut moves);
         moves.fetch(locator);
@@ -346,7 +349,8 @@ impl Tree {
 
     /// The first row of a leaf is another: tells every node for which it is the first.
     pub(super) fn first_changed(&mut self, leaf: u32) {
-        let key = number_of(self.leaf(leaf).key(0));
+        let view = self.leaf(leaf);
+        let key = number_of(view.key(view.first()));
         self.set_first(self.leaves[leaf as usize].parent(), key);
     }
 

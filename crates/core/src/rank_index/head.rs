@@ -1,22 +1,31 @@
 //! The first bytes of a leaf: how many rows, how wide, and so where each of them is.
 
 use super::Record;
+use super::lanes;
 use super::mem::LINE;
 use super::packed::{Form, Packed};
+use crate::limits::PLAYER_ID_BYTES;
 
 pub(super) const HEADER: usize = 40;
-/// Rows in a leaf at most, however small they are: as many slots as a [`Seat`](super::seat::Seat) can name.
-pub(super) const MAX_ROWS: usize = 128;
+/// Rows in a leaf at most, however small they are: as many tags as are looked at in one go.
+pub(super) const MAX_ROWS: usize = lanes::MOST;
+/// Set beside the width of the last number where the next leaf begins with another score.
+const CLOSED: u8 = 0x80;
 /// Marks a leaf whose ids have more than one form.
 const MIXED: u8 = 255;
 /// What a row has of its id where ids have more than one form: the form, and where among the ids it begins, in two bytes.
 pub(super) const REFERENCE: usize = 3;
 
+/// The longest row: an id and three numbers.
+pub(super) const MAX_STRIDE: usize = PLAYER_ID_BYTES + 3 * 8;
+
 /// What the header says. Bytes 0..4 are the leaf's own number, see [`Heap`](super::heap::Heap).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
     pub(super) rows: usize,
-    /// Rows for which there is room.
+    /// Slots up to the last row: as many as there are rows, and holes between them.
+    pub(super) slots: usize,
+    /// Slots for which there is room.
     pub(super) cap: usize,
     /// The form of all ids, if they have one.
     pub(super) form: Option<Form>,
@@ -34,7 +43,7 @@ pub(super) struct Head {
 /// places. A leaf that is split in a run is split after it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Run {
-    /// The row after the last one that was inserted.
+    /// The slot after the last one that was filled.
     next: u8,
     /// How often an insertion was there.
     length: u8,
@@ -60,9 +69,10 @@ impl Run {
         self.next = narrow(row + 1);
     }
 
-    #[inline]
-    pub(super) fn removed(&mut self, row: usize) {
-        self.next -= u8::from(row < usize::from(self.next));
+    /// The same where rows of a leaf moved together: `row` tells where one is now.
+    pub(super) fn moved(mut self, row: impl FnOnce(usize) -> usize) -> Self {
+        self.next = narrow(row(usize::from(self.next)));
+        self
     }
 }
 
@@ -90,6 +100,11 @@ impl<'a> Header<'a> {
     }
 
     #[inline]
+    pub(super) fn slots(self) -> usize {
+        usize::from(self.0[15])
+    }
+
+    #[inline]
     pub(super) fn cap(self) -> usize {
         usize::from(self.0[5])
     }
@@ -106,7 +121,7 @@ impl<'a> Header<'a> {
 
     #[inline]
     pub(super) fn width(self, column: usize) -> usize {
-        usize::from(self.0[12 + column])
+        usize::from(self.0[12 + column] & !CLOSED)
     }
 
     #[inline]
@@ -116,7 +131,7 @@ impl<'a> Header<'a> {
 
     #[inline]
     pub(super) fn closed(self) -> bool {
-        self.0[15] == 1
+        self.0[14] & CLOSED != 0
     }
 
     /// Where the row in a slot begins.
@@ -137,6 +152,12 @@ impl<'a> Header<'a> {
     pub(super) fn ids_at(self) -> usize {
         self.at(self.cap())
     }
+
+    /// The bytes that so many rows less need, without holes and room for more, where ids have one form.
+    #[inline]
+    pub(super) fn exact(self, less: usize) -> usize {
+        HEADER + (self.rows() - less) * (1 + self.stride())
+    }
 }
 
 impl Head {
@@ -146,6 +167,7 @@ impl Head {
         let bytes = header.0;
         Self {
             rows: header.rows(),
+            slots: header.slots(),
             cap: header.cap(),
             form: header.form(),
             run: Run { next: bytes[7], length: bytes[10] },
@@ -162,10 +184,10 @@ impl Head {
         block[5] = narrow(self.cap);
         block[6] = self.form.map_or(MIXED, |form| form.0);
         block[11] = narrow(self.stride);
-        block[15] = u8::from(self.closed);
         for (at, width) in self.widths.into_iter().enumerate() {
             block[12 + at] = narrow(width);
         }
+        Self::write_closed(block, self.closed);
         for (at, base) in self.bases.into_iter().enumerate() {
             block[16 + 8 * at..][..8].copy_from_slice(&base.to_le_bytes());
         }
@@ -174,7 +196,19 @@ impl Head {
 
     /// Writes that the next leaf begins with a greater score, or that this is not known.
     pub(super) fn write_closed(block: &mut [u8], closed: bool) {
-        block[15] = u8::from(closed);
+        block[14] = block[14] & !CLOSED | if closed { CLOSED } else { 0 };
+    }
+
+    /// Writes that there are so many rows, where ids have one form.
+    #[inline]
+    pub(super) fn write_count(block: &mut [u8], rows: usize) {
+        block[4] = narrow(rows);
+    }
+
+    /// Writes that there are so many slots.
+    #[inline]
+    pub(super) fn write_slots(block: &mut [u8], slots: usize) {
+        block[15] = narrow(slots);
     }
 
     /// Writes what an insertion or a removal changes.
@@ -182,6 +216,7 @@ impl Head {
     pub(super) fn write_rows(&self, block: &mut [u8]) {
         let id_bytes = u16::try_from(self.id_bytes).expect("a leaf is small").to_le_bytes();
         block[4] = narrow(self.rows);
+        block[15] = narrow(self.slots);
         block[7..11].copy_from_slice(&[self.run.next, id_bytes[0], id_bytes[1], self.run.length]);
     }
 
@@ -199,7 +234,18 @@ impl Head {
         let stride = form.map_or(REFERENCE, Form::bytes) + widths.iter().sum::<usize>();
         let id_bytes = if form.is_some() { 0 } else { id_bytes };
         let run = Run::default();
-        Self { rows, cap: rows, form, id_bytes, widths, bases: low, run, closed: false, stride }
+        Self {
+            rows,
+            slots: rows,
+            cap: rows,
+            form,
+            id_bytes,
+            widths,
+            bases: low,
+            run,
+            closed: false,
+            stride,
+        }
     }
 
     /// The head of a leaf that begins with this row, where one row follows another and the last leaf is full. The times to come
@@ -210,6 +256,7 @@ impl Head {
         let stride = self.stride - self.widths[0] - self.widths[2];
         Self {
             rows: 1,
+            slots: 1,
             cap: 1,
             widths,
             bases: numbers(record),
@@ -220,9 +267,9 @@ impl Head {
         }
     }
 
-    /// The same without room for more.
+    /// The same without room for more, and without holes.
     pub(super) fn exact(self) -> Self {
-        Self { cap: self.rows, ..self }
+        Self { slots: self.rows, cap: self.rows, ..self }
     }
 
     /// The same with room for `spare` bytes of rows more, in so many rows and bytes at most, up to the end of a line; and the
@@ -240,10 +287,10 @@ impl Head {
         (self, bytes)
     }
 
-    /// Whether one more row of this id has a place in a block of so many bytes.
+    /// Whether one more row of this id has a place after the others in a block of so many bytes.
     #[inline]
     pub(super) fn has_room_for(&self, id: Packed<'_>, bytes: usize) -> bool {
-        self.rows < self.cap && (self.form.is_some() || self.size() + id.bytes.len() <= bytes)
+        self.slots < self.cap && (self.form.is_some() || self.size() + id.bytes.len() <= bytes)
     }
 
     /// What one more row takes, if its id is as long as the others.

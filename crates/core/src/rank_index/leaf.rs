@@ -1,13 +1,16 @@
 //! One leaf: up to 128 players, each in a row of its own, in a block of the heap.
 //!
 //! ```text
-//! header 40 B | order cap x 1 B | rows cap x (id, score 0..8 B, time 0..8 B, lag 0..8 B)
+//! header 40 B | tags cap x 1 B | rows cap x (id, score 0..8 B, time 0..8 B, lag 0..8 B)
 //!   ids of one form:  in the rows, all of one length
 //!   ids of many:      form and place in the row (3 B), the ids after all rows, one after another
 //! ```
-//! A player has a *slot* and keeps it while it is in the leaf: the locator knows it, so that of a leaf only what a player needs
-//! is fetched. Which *row* it has, its place among the others, is said by `order` alone: the slots of rows 0, 1, 2 and so on, then
-//! the free ones. So a player who comes, goes or changes its place moves some bytes of `order`, and what is in its slot is written.
+//! Rows are in order, each in a *slot*. A player is found by its *tag*, a byte of its hash: all tags of a leaf are compared at once,
+//! and of two players of a leaf one in 255 has the tag of the other.
+//!
+//! Who leaves, leaves a *hole*: a tag that is nobody's. All else of the row stays, so that the rows are still in order, holes among
+//! them, and a search need not know which are which. Holes are filled by who comes in between, and go when the leaf
+//! gets another block. There is no hole after the last row, and none where ids have more than one form.
 //!
 //! The three numbers of a record are its folded score, the time it was reached, and by how much the last update came later.
 //! A leaf holds what each number exceeds the smallest of its kind by, in as few whole bytes as the largest needs: none at all
@@ -19,10 +22,29 @@
 use std::cmp::Ordering;
 
 use super::Record;
-use super::head::{HEADER, Head, Header, narrow};
+use super::bucket::bits_of;
+use super::head::{HEADER, Head, Header};
 use super::lanes;
 use super::packed::{Form, Packed};
 use crate::{SortKey, time::Millis};
+
+/// The tag of a hole.
+pub(super) const HOLE: u8 = 0;
+
+/// The tag of a player: bits that the locator has too.
+#[inline]
+pub(super) fn tag_of(hash: u64) -> u8 {
+    tag_of_bits(bits_of(hash))
+}
+
+/// The same by what the locator has of the hash.
+#[inline]
+pub(super) fn tag_of_bits(bits: u16) -> u8 {
+    match bits.to_le_bytes()[0] {
+        HOLE => 1,
+        tag => tag,
+    }
+}
 
 /// A leaf to read. The slice may go on after the leaf's end.
 #[derive(Clone, Copy)]
@@ -48,21 +70,69 @@ impl<'a> Leaf<'a> {
         self.header.rows()
     }
 
-    /// The slots of the rows, then the free ones.
+    /// Rows and the holes between them.
     #[inline]
-    pub(super) fn order(&self) -> &'a [u8] {
-        &self.block[HEADER..HEADER + self.header.cap()]
+    pub(super) fn slots(&self) -> usize {
+        self.header.slots()
     }
 
     #[inline]
-    pub(super) fn slot(&self, row: usize) -> usize {
-        usize::from(self.block[HEADER + row])
+    pub(super) fn tag(&self, slot: usize) -> u8 {
+        self.block[HEADER + slot]
     }
 
-    /// The row of a slot, unless the slot is free.
+    /// A bit for each slot that is a hole.
     #[inline]
-    pub(super) fn row_in(&self, slot: usize) -> Option<usize> {
-        lanes::find(self.order(), narrow(slot)).filter(|&row| row < self.header.rows())
+    pub(super) fn holes(&self) -> u128 {
+        if self.rows() == self.slots() {
+            return 0;
+        }
+        lanes::equal(&self.block[HEADER..], self.slots(), HOLE)
+    }
+
+    /// The slots of the rows, in order.
+    #[inline]
+    pub(super) fn filled(&self) -> Filled {
+        Filled(!self.holes() & (u128::MAX >> (lanes::MOST - self.slots())))
+    }
+
+    /// The slot of the first row.
+    #[inline]
+    pub(super) fn first(&self) -> usize {
+        if self.tag(0) == HOLE { self.holes().trailing_ones() as usize } else { 0 }
+    }
+
+    /// The slot of the last row.
+    #[inline]
+    pub(super) fn last(&self) -> usize {
+        self.slots() - 1
+    }
+
+    /// How many rows are before a slot.
+    #[inline]
+    pub(super) fn row_at(&self, slot: usize) -> usize {
+        slot - (self.holes() & ((1 << slot) - 1)).count_ones() as usize
+    }
+
+    /// The slot of a row.
+    #[inline]
+    pub(super) fn slot_of(&self, row: usize) -> usize {
+        if self.rows() == self.slots() {
+            return row;
+        }
+        self.filled().nth(row).expect("a row of the leaf")
+    }
+
+    /// The slot in which a player is.
+    #[inline]
+    pub(super) fn find(&self, id: Packed<'_>, tag: u8) -> Option<usize> {
+        self.tagged(tag).find(|&slot| self.has_id(slot, id))
+    }
+
+    /// The slots that have a tag.
+    #[inline]
+    pub(super) fn tagged(&self, tag: u8) -> Filled {
+        Filled(lanes::equal(&self.block[HEADER..], self.slots(), tag))
     }
 
     #[inline]
@@ -78,17 +148,12 @@ impl<'a> Leaf<'a> {
     }
 
     #[inline]
-    pub(super) fn folded(&self, row: usize) -> i64 {
-        self.number(0, self.slot(row))
+    pub(super) fn folded(&self, slot: usize) -> i64 {
+        self.number(0, slot)
     }
 
     #[inline]
-    pub(super) fn key(&self, row: usize) -> SortKey {
-        self.key_in(self.slot(row))
-    }
-
-    #[inline]
-    fn key_in(&self, slot: usize) -> SortKey {
+    pub(super) fn key(&self, slot: usize) -> SortKey {
         SortKey { folded: self.number(0, slot), at: Millis(self.number(1, slot)) }
     }
 
@@ -100,11 +165,11 @@ impl<'a> Leaf<'a> {
 
     #[inline]
     pub(super) fn record_in(&self, slot: usize) -> Record {
-        let key = self.key_in(slot);
+        let key = self.key(slot);
         Record { key, updated_at: Millis(key.at.0.wrapping_add(self.number(2, slot))) }
     }
 
-    /// The id in a slot, which someone may have left.
+    /// The id in a slot, which may be a hole unless ids have more than one form.
     #[inline]
     pub(super) fn id_in(&self, slot: usize) -> Packed<'a> {
         let at = self.header.at(slot);
@@ -120,16 +185,18 @@ impl<'a> Leaf<'a> {
         Packed { form, bytes: &self.block[at..at + form.bytes()] }
     }
 
-    /// Whether a slot has this id, of someone who may have left.
+    /// Whether a player is in this slot.
     #[inline]
     pub(super) fn is_in(&self, slot: usize, id: Packed<'_>) -> bool {
+        slot < self.slots() && self.tag(slot) != HOLE && self.has_id(slot, id)
+    }
+
+    /// Whether the row in a slot, or the one that was there, has this id.
+    #[inline]
+    pub(super) fn has_id(&self, slot: usize, id: Packed<'_>) -> bool {
         match self.header.form() {
-            Some(form) if slot < self.header.cap() => {
-                form == id.form && same(self.id_in(slot).bytes, id.bytes)
-            }
-            // Where someone has left, there is no id to look at.
-            None => self.row_in(slot).is_some() && self.id_in(slot) == id,
-            _ => false,
+            Some(form) => form == id.form && same(self.id_in(slot).bytes, id.bytes),
+            None => self.id_in(slot) == id,
         }
     }
 
@@ -137,52 +204,100 @@ impl<'a> Leaf<'a> {
     #[inline]
     pub(super) fn spans(&self, key: SortKey) -> bool {
         // Scores first: where all are equal they are in the header, and rows may still be on their way.
-        let last = self.rows() - 1;
-        (self.folded(0)..=self.folded(last)).contains(&key.folded)
-            && (self.key(0)..=self.key(last)).contains(&key)
+        let (first, last) = (self.first(), self.last());
+        (self.folded(first)..=self.folded(last)).contains(&key.folded)
+            && (self.key(first)..=self.key(last)).contains(&key)
     }
 
     #[inline]
     pub(super) fn last_folded(&self) -> i64 {
-        self.folded(self.rows() - 1)
+        self.folded(self.last())
     }
 
     /// Whether a key of this leaf's last score comes after all its rows, and before the next leaf for certain.
     #[inline]
     pub(super) fn ends_before(&self, key: SortKey) -> bool {
-        let last = self.rows() - 1;
+        let last = self.last();
         self.header.closed() && self.folded(last) == key.folded && self.key(last) < key
     }
 
     /// How many rows have a smaller folded score.
     pub(super) fn before_score(&self, folded: i64) -> usize {
-        partition(self.rows(), |row| self.folded(row) < folded)
+        self.row_before(partition(self.slots(), |slot| self.folded(slot) < folded))
     }
 
-    /// How many rows come before this key and id. Most who come have the latest time of their score, and come last.
+    /// How many rows are before a slot, or all if there is no such slot.
+    #[inline]
+    pub(super) fn row_before(&self, slot: usize) -> usize {
+        if slot == self.slots() { self.rows() } else { self.row_at(slot) }
+    }
+
+    /// How many slots come before this key and id. Most who come have the latest time of their score, and come last.
     pub(super) fn before(&self, key: SortKey, id: Packed<'_>) -> usize {
-        if self.key(self.rows() - 1) < key {
-            return self.rows();
+        if self.key(self.last()) < key {
+            return self.slots();
         }
-        partition(self.rows(), |row| self.cmp(row, key, id) == Ordering::Less)
+        partition(self.slots(), |slot| self.cmp(slot, key, id) == Ordering::Less)
     }
 
     #[inline]
-    pub(super) fn cmp(&self, row: usize, key: SortKey, id: Packed<'_>) -> Ordering {
-        let slot = self.slot(row);
-        self.key_in(slot).cmp(&key).then_with(|| self.id_in(slot).cmp_text(id))
+    pub(super) fn cmp(&self, slot: usize, key: SortKey, id: Packed<'_>) -> Ordering {
+        self.key(slot).cmp(&key).then_with(|| self.id_in(slot).cmp_text(id))
     }
 
     #[cfg(test)]
     pub(super) fn check(&self) {
-        let mut slots: Vec<_> = self.order().to_vec();
-        slots.sort_unstable();
-        let all: Vec<_> = (0..narrow(self.header.cap())).collect();
-        assert_eq!(slots, all, "every slot is a row's or free");
+        assert!(self.rows() <= self.slots() && self.slots() <= self.header.cap());
+        assert_ne!(self.tag(self.last()), HOLE, "the last slot is a row's");
+        assert_eq!(self.filled().count(), self.rows());
+        let tags = self.filled().all(|slot| self.tag(slot) == tag_of(self.id_in(slot).hash()));
+        assert!(tags, "a tag is that of its id");
+        let keys = (1..self.slots()).map(|slot| self.key(slot - 1)..=self.key(slot));
+        assert!(keys.into_iter().all(|keys| keys.start() <= keys.end()), "holes are in order too");
+        assert!(self.header.form().is_some() || self.rows() == self.slots());
         assert!(self.head().size() <= self.block.len());
-        let ids = (0..self.rows()).map(|row| self.id_in(self.slot(row)).bytes.len());
+        let ids = self.filled().map(|slot| self.id_in(slot).bytes.len());
         let apart = if self.header.form().is_some() { 0 } else { ids.sum() };
         assert_eq!(self.head().id_bytes, apart, "ids have no gaps between them");
+    }
+}
+
+/// A player as a leaf has it.
+pub(super) type Tagged<'a> = (Packed<'a>, u8);
+
+/// Slots, by a bit for each.
+pub(super) struct Filled(u128);
+
+impl Filled {
+    /// How many are next to each other from the first one on.
+    #[inline]
+    pub(super) fn next_run(&mut self) -> Option<(usize, usize)> {
+        let from = self.0.trailing_zeros();
+        if from == u128::BITS {
+            return None;
+        }
+        let run = (self.0 >> from).trailing_ones();
+        self.0 &= u128::MAX.checked_shl(from + run).unwrap_or(0);
+        Some((from as usize, run as usize))
+    }
+
+    /// Only those from a slot on.
+    pub(super) fn from(self, slot: usize) -> Self {
+        Self(self.0 >> slot << slot)
+    }
+}
+
+impl Iterator for Filled {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.0 == 0 {
+            return None;
+        }
+        let slot = self.0.trailing_zeros() as usize;
+        self.0 &= self.0 - 1;
+        Some(slot)
     }
 }
 

@@ -1,22 +1,21 @@
-//! From a player's hash to the seat it has in a leaf, in 5 bytes and 5 bits.
+//! From a player's hash to the leaf it is in, in 4 bytes and 6 bits.
 //!
-//! The leaf holds the id, so this table does not: a slot is 16 bits of the hash and a seat, and a lookup
+//! The leaf holds the id, so this table does not: a slot is 16 bits of the hash and the number of a leaf, and a lookup
 //! yields candidates that the caller confirms in the leaf (one in twenty is a false one). Two consequences carry the design:
 //! - Two ids with the same bits in the same shard have the same two buckets, and it does not matter which slot is whose: the
-//!   table is a multiset of (hash bits, seat).
+//!   table is a multiset of (hash bits, leaf).
 //! - A slot knows both its buckets, so full buckets make room by moving slots (cuckoo hashing) without looking at any id.
-//!   With 11 slots in a bucket, one cache line, shards run at up to 97 percent.
+//!   With 13 slots in a bucket, one cache line, shards run at up to 97 percent.
 //!
 //! The table grows without ever doubling at once. Shards are split one at a time as the table grows (linear hashing: the low
 //! bits of the hash choose the shard), and each shard has just the buckets it needs. A split has to know one bit more of each
-//! hash, and asks for the hashes of those who sit there: some 3,000 reads of memory that do not wait for each other.
+//! hash, and asks for the hashes of those who are there: some 3,000 reads of memory that do not wait for each other.
 
 use super::bucket::{
-    Bucket, SLOTS, Slot, bits_of, buckets_of, matching, place, pour, read, seat_in, set_seat, write,
+    Bucket, SLOTS, Slot, bits_of, buckets_of, leaf_in, matching, place, pour, read, set_leaf, write,
 };
 use super::heap::{Address, Heap, grow_gently};
 use super::mem::{LINE, prefetch};
-use super::seat::Seat;
 
 /// Players per shard on average; a shard that waits for its split has up to twice as many. More would make the 16 bits
 /// of hash ambiguous too often, fewer would make the list of shards fall out of the cache.
@@ -46,10 +45,25 @@ struct Stray {
     slot: Slot,
 }
 
-/// The seats in a bucket that may be the player's.
+/// What a shard tells of the hashes of its players: the lowest bits.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    shard: u64,
+    level: u32,
+}
+
+impl Known {
+    /// Whether a hash is one of a player who has this slot in the shard.
+    #[inline]
+    pub(super) fn fits(self, slot: Slot, hash: u64) -> bool {
+        bits_of(hash) == slot.bits && hash & ((1 << self.level) - 1) == self.shard
+    }
+}
+
+/// The leaves in a bucket that may be the player's.
 #[inline]
-pub(super) fn candidates(bucket: &Bucket, hash: u64) -> impl Iterator<Item = Seat> {
-    matching(bucket, bits_of(hash)).filter_map(|slot| seat_in(bucket, slot))
+pub(super) fn candidates(bucket: &Bucket, hash: u64) -> impl Iterator<Item = u32> {
+    matching(bucket, bits_of(hash)).filter_map(|slot| leaf_in(bucket, slot))
 }
 
 /// Which of so many shards a player is in.
@@ -85,9 +99,9 @@ impl Locator {
         &mut self,
         all: usize,
         number: usize,
-        players: impl Iterator<Item = (u64, Seat)>,
+        players: impl Iterator<Item = (u64, u32)>,
     ) {
-        let slots = players.map(|(hash, seat)| Slot { bits: bits_of(hash), seat });
+        let slots = players.map(|(hash, leaf)| Slot { bits: bits_of(hash), leaf });
         let slots: Vec<Slot> = slots.collect();
         self.len += slots.len();
         // Shards of one size share their pages: as many buckets as the average needs, unless that is too tight.
@@ -124,12 +138,12 @@ impl Locator {
         self.len
     }
 
-    /// Calls `confirm` with each seat that may be the player's until it returns something.
+    /// Calls `confirm` with each leaf that may be the player's until it returns something.
     #[inline]
     pub(super) fn find<R>(
         &self,
         hash: u64,
-        mut confirm: impl FnMut(Seat) -> Option<R>,
+        mut confirm: impl FnMut(u32) -> Option<R>,
     ) -> Option<R> {
         let number = self.shard_of(hash)?;
         let shard = &self.shards[number];
@@ -138,8 +152,8 @@ impl Locator {
         // Every third player is in the second: it comes at the same time as the first.
         prefetch(both[1]);
         for bucket in both {
-            for seat in candidates(bucket, hash) {
-                let found = confirm(seat);
+            for leaf in candidates(bucket, hash) {
+                let found = confirm(leaf);
                 if found.is_some() {
                     return found;
                 }
@@ -148,7 +162,7 @@ impl Locator {
         let mut strays = self.strays.iter();
         strays.find_map(|stray| {
             (stray.shard as usize == number && stray.slot.bits == bits)
-                .then(|| confirm(stray.slot.seat))
+                .then(|| confirm(stray.slot.leaf))
                 .flatten()
         })
     }
@@ -181,30 +195,30 @@ impl Locator {
         (&mut self.buckets.block_mut(shard.at).as_chunks_mut().0[start..], shard)
     }
 
-    /// Makes sure that one more player finds its shard small enough. Called before the tree changes: a split asks, by
-    /// `hashes_at`, for the hashes of those who sit somewhere, in their order.
-    pub(super) fn reserve(&mut self, hashes_at: impl Fn(&[Slot], &mut Vec<u64>)) {
+    /// Makes sure that one more player finds its shard small enough. Called before the tree changes: a split asks, by `hashes_of`,
+    /// for the hashes of those who are somewhere, see [`Self::split`].
+    pub(super) fn reserve(&mut self, hashes_of: impl Fn(&[Slot], Known, &mut Vec<u64>)) {
         if self.shards.is_empty() {
             self.add_shard(1);
         } else if self.len >= self.shards.len() * PER_SHARD {
-            self.split(hashes_at);
+            self.split(hashes_of);
         }
     }
 
-    pub(super) fn insert(&mut self, hash: u64, seat: Seat) {
+    pub(super) fn insert(&mut self, hash: u64, leaf: u32) {
         let number = self.shard_of(hash).expect("reserved before");
         self.len += 1;
-        self.add(number, Slot { bits: bits_of(hash), seat });
+        self.add(number, Slot { bits: bits_of(hash), leaf });
     }
 
-    /// The player went from one seat to another.
+    /// The player went from one leaf to another.
     #[inline]
-    pub(super) fn relocate(&mut self, hash: u64, from: Seat, to: Seat) {
+    pub(super) fn relocate(&mut self, hash: u64, from: u32, to: u32) {
         self.replace(hash, from, Some(to));
     }
 
-    pub(super) fn remove(&mut self, hash: u64, seat: Seat) {
-        let number = self.replace(hash, seat, None);
+    pub(super) fn remove(&mut self, hash: u64, leaf: u32) {
+        let number = self.replace(hash, leaf, None);
         self.len -= 1;
         let shard = &self.shards[number];
         if shard.buckets > 2 && (shard.len as usize) * 2 < shard.buckets as usize * SLOTS {
@@ -232,29 +246,30 @@ impl Locator {
     }
 
     /// Changes one slot that is equal to this one and returns the shard's number.
-    fn replace(&mut self, hash: u64, seat: Seat, to: Option<Seat>) -> usize {
+    fn replace(&mut self, hash: u64, leaf: u32, to: Option<u32>) -> usize {
         let number = self.shard_of(hash).expect("the player is in the table");
         let bits = bits_of(hash);
         let (memory, shard) = self.memory_mut(number);
-        for bucket in buckets_of(bits, shard.buckets) {
-            let bucket = &mut memory[bucket];
-            for slot in matching(bucket, bits) {
-                if seat_in(bucket, slot) == Some(seat) {
-                    if to.is_some() {
-                        set_seat(bucket, slot, to);
-                    } else {
-                        write(bucket, slot, None);
-                        shard.len -= 1;
-                    }
-                    return number;
-                }
+        let both = buckets_of(bits, shard.buckets);
+        let in_bucket = |bucket: usize| {
+            let held = &memory[bucket];
+            let slot = matching(held, bits).find(|slot| leaf_in(held, *slot) == Some(leaf))?;
+            Some((bucket, slot))
+        };
+        if let Some((bucket, slot)) = in_bucket(both[0]).or_else(|| in_bucket(both[1])) {
+            if to.is_some() {
+                set_leaf(&mut memory[bucket], slot, to);
+            } else {
+                write(&mut memory[bucket], slot, None);
+                shard.len -= 1;
             }
+            return number;
         }
-        let stray = Stray { shard: narrow(number), slot: Slot { bits, seat } };
+        let stray = Stray { shard: narrow(number), slot: Slot { bits, leaf } };
         let at = self.strays.iter().position(|held| *held == stray);
         let at = at.expect("the player is in the table");
         match to {
-            Some(seat) => self.strays[at].slot.seat = seat,
+            Some(leaf) => self.strays[at].slot.leaf = leaf,
             None => drop(self.strays.swap_remove(at)),
         }
         number
@@ -343,18 +358,20 @@ impl Locator {
         }
     }
 
-    /// Splits the shard whose turn it is.
-    fn split(&mut self, hashes_at: impl Fn(&[Slot], &mut Vec<u64>)) {
+    /// Splits the shard whose turn it is. `hashes_of` is given its slots in order, and pushes a hash for each of them: that of a
+    /// player of the slot's leaf of whom that much is known. Slots that are alike are as many players.
+    fn split(&mut self, hashes_of: impl Fn(&[Slot], Known, &mut Vec<u64>)) {
         let (new, level) = (self.shards.len(), self.shards.len().ilog2());
         let old = new - (1 << level);
         let mut slots = self.slots(old);
         let strays = self.strays.extract_if(.., |stray| stray.shard as usize == old);
         slots.extend(strays.map(|stray| stray.slot));
+        slots.sort_unstable();
         let mut hashes = Vec::with_capacity(slots.len());
-        hashes_at(&slots, &mut hashes);
+        hashes_of(&slots, Known { shard: old as u64, level }, &mut hashes);
+        assert_eq!(slots.len(), hashes.len(), "the table knows who is where");
         let (mut stay, mut go) = (Vec::new(), Vec::new());
         for (slot, hash) in slots.into_iter().zip(hashes) {
-            debug_assert_eq!(slot.bits, bits_of(hash), "the table knows who sits where");
             let part = if hash >> level & 1 == 0 { &mut stay } else { &mut go };
             part.push(slot);
         }
@@ -411,44 +428,43 @@ mod tests {
     use super::*;
     use crate::rank_index::fill::Gathered;
 
-    /// Someone's seat, of forty in a leaf.
-    fn seat(player: usize) -> Seat {
-        Seat::new(u32::try_from(player / 40).unwrap(), player % 40)
-    }
-
-    /// The table against a list of seats, where the number of a player is told by its first seat.
+    /// The table against a list of leaves, of which everyone has one.
     fn exercise(hash_of: impl Fn(u64) -> u64, players: usize) -> Locator {
         let mut locator = Locator::new();
-        let mut seats: Vec<Seat> = Vec::new();
-        let check_all = |locator: &Locator, seats: &[Seat], from: usize| {
+        let mut leaves: Vec<u32> = Vec::new();
+        let check_all = |locator: &Locator, leaves: &[u32], from: usize| {
             locator.check();
-            for (player, seat) in seats.iter().enumerate().skip(from) {
+            for (player, leaf) in leaves.iter().enumerate().skip(from) {
                 let hash = hash_of(player as u64);
-                let found = locator.find(hash, |held| (held == *seat).then_some(()));
-                assert!(found.is_some(), "player {player} of {}", seats.len());
+                let found = locator.find(hash, |held| (held == *leaf).then_some(()));
+                assert!(found.is_some(), "player {player} of {}", leaves.len());
             }
         };
         for player in 0..players {
-            locator.reserve(|slots, out| {
-                let player = |slot: &Slot| slot.seat.leaf() as usize * 40 + slot.seat.slot();
-                out.extend(slots.iter().map(|slot| hash_of(player(slot) as u64)));
+            locator.reserve(|slots, known, out| {
+                for slot in slots {
+                    let hash = hash_of(u64::from(slot.leaf));
+                    assert!(known.fits(*slot, hash));
+                    out.push(hash);
+                }
             });
-            locator.insert(hash_of(player as u64), seat(player));
-            seats.push(seat(player));
+            let leaf = u32::try_from(player).unwrap();
+            locator.insert(hash_of(player as u64), leaf);
+            leaves.push(leaf);
         }
-        check_all(&locator, &seats, 0);
+        check_all(&locator, &leaves, 0);
         for player in (0..players).step_by(3) {
-            let other = Seat::new(4_000_000, player % 128);
-            locator.relocate(hash_of(player as u64), seats[player], other);
-            seats[player] = other;
+            let other = 4_000_000 + u32::try_from(player % 128).unwrap();
+            locator.relocate(hash_of(player as u64), leaves[player], other);
+            leaves[player] = other;
         }
-        check_all(&locator, &seats, 0);
+        check_all(&locator, &leaves, 0);
         let kept = players * 9 / 10;
-        for (player, seat) in seats.iter().enumerate().take(kept) {
-            locator.remove(hash_of(player as u64), *seat);
+        for (player, leaf) in leaves.iter().enumerate().take(kept) {
+            locator.remove(hash_of(player as u64), *leaf);
         }
-        check_all(&locator, &seats, kept);
-        assert_eq!(locator.len(), seats.len() - kept);
+        check_all(&locator, &leaves, kept);
+        assert_eq!(locator.len(), leaves.len() - kept);
         locator
     }
 
@@ -475,11 +491,11 @@ mod tests {
         let (slots, more) = (MAX_BUCKETS as u64 * SLOTS as u64, 300);
         let mut gathered = Gathered::new(usize::try_from(slots).unwrap());
         for player in 0..slots - more {
-            gathered.push(hash_of(player), Seat::new(7, 7));
+            gathered.push(hash_of(player), 7);
         }
-        let mut locator = gathered.into_locator(|_, _| false).unwrap();
+        let mut locator = gathered.into_locator(|_, _| true).unwrap();
         for player in slots - more..slots + more {
-            locator.insert(hash_of(player), Seat::new(7, 7));
+            locator.insert(hash_of(player), 7);
         }
         locator.check();
         assert_eq!(locator.len() as u64, slots + more);
@@ -488,19 +504,19 @@ mod tests {
             assert!(locator.find(hash_of(player), Some).is_some(), "player {player}");
         }
         for player in slots - more..slots + more {
-            locator.remove(hash_of(player), Seat::new(7, 7));
+            locator.remove(hash_of(player), 7);
         }
         locator.check();
     }
 
     #[test]
-    fn a_full_table_takes_seven_and_a_half_bytes_a_player_at_most() {
+    fn a_full_table_takes_six_and_a_half_bytes_a_player_at_most() {
         let mut gathered = Gathered::new(300_000);
         for player in 0..300_000_u64 {
-            gathered.push(player.wrapping_mul(0x9e37_79b9_7f4a_7c15).swap_bytes(), Seat::new(7, 7));
+            gathered.push(player.wrapping_mul(0x9e37_79b9_7f4a_7c15).swap_bytes(), 7);
         }
-        let locator = gathered.into_locator(|_, _| false).unwrap();
+        let locator = gathered.into_locator(|_, _| true).unwrap();
         locator.check();
-        assert!(locator.bytes() < 300_000 * 15 / 2, "{}", locator.bytes());
+        assert!(locator.bytes() < 300_000 * 13 / 2, "{}", locator.bytes());
     }
 }

@@ -79,7 +79,6 @@ mod moves;
 mod node;
 mod packed;
 mod paged;
-mod seat;
 mod shrink;
 mod tally;
 #[cfg(test)]
@@ -90,17 +89,16 @@ mod warm;
 
 use std::ops::ControlFlow;
 
-use bucket::Slot;
 pub use bulk::LoadError;
-use leaf::Leaf;
+use leaf::{Leaf, tag_of};
 use locator::Locator;
 pub use mem::give_back;
 use packed::{Buffer, Packed};
-use seat::Seat;
 use tally::Tally;
-use tree::{Limits, Place, Tree, row_in};
+use tree::{Limits, Place, Tree};
 use update::Player;
 pub use warm::WARM;
+use warm::hashes_of;
 
 use crate::{Position, SortKey, board::Ties, time::Millis};
 
@@ -127,7 +125,7 @@ pub struct Found {
 /// Where a player was found.
 #[derive(Clone, Copy, Debug)]
 pub struct Spot {
-    seat: Seat,
+    place: Place,
     /// To fetch what the locator has of the player.
     hash: u64,
 }
@@ -208,11 +206,11 @@ impl RankIndex {
     pub fn get(&self, id: &str) -> Option<Record> {
         let mut buffer = Buffer::new();
         let id = Packed::new(id, &mut buffer);
-        self.locator.find(id.hash(), |seat| {
-            let parts = self.tree.parts_at(seat);
-            parts.row.into_iter().chain(parts.start.first()).for_each(mem::prefetch);
-            let leaf = self.tree.leaf(seat.leaf());
-            leaf.is_in(seat.slot(), id).then(|| leaf.record_in(seat.slot()))
+        let hash = id.hash();
+        self.locator.find(hash, |leaf| {
+            self.tree.prefetch_block(leaf);
+            let leaf = self.tree.leaf(leaf);
+            Some(leaf.record_in(leaf.find(id, tag_of(hash))?))
         })
     }
 
@@ -227,7 +225,7 @@ impl RankIndex {
     fn found(&self, before: u64, leaf: Leaf<'_>, slot: usize) -> Found {
         let record = leaf.record_in(slot);
         Found {
-            position: Position(before + row_in(leaf, slot) as u64),
+            position: Position(before + leaf.row_at(slot) as u64),
             first_of_score: self.first_of_score(leaf, record.key.folded, || before),
             record,
         }
@@ -236,7 +234,7 @@ impl RankIndex {
     /// A player and the number of players before it.
     pub fn position(&self, id: &str) -> Option<(Position, Record)> {
         self.rank(id, |before, leaf, slot| {
-            (Position(before + row_in(leaf, slot) as u64), leaf.record_in(slot))
+            (Position(before + leaf.row_at(slot) as u64), leaf.record_in(slot))
         })
     }
 
@@ -276,18 +274,17 @@ impl RankIndex {
         from: Position,
         mut visit: impl FnMut(&str, Record) -> ControlFlow<B>,
     ) -> Option<B> {
-        let mut place = self.tree.at(from.0)?;
+        let Place { mut leaf, mut slot } = self.tree.at(from.0)?;
         let mut buffer = Buffer::new();
         loop {
-            let leaf = self.tree.leaf(place.leaf);
-            for &slot in &leaf.order()[place.row..leaf.rows()] {
-                let (slot, id) = (usize::from(slot), leaf.id_in(usize::from(slot)));
-                let visited = visit(id.unpack(&mut buffer), leaf.record_in(slot));
-                if let ControlFlow::Break(value) = visited {
+            let view = self.tree.leaf(leaf);
+            for slot in view.filled().from(slot) {
+                let id = view.id_in(slot).unpack(&mut buffer);
+                if let ControlFlow::Break(value) = visit(id, view.record_in(slot)) {
                     return Some(value);
                 }
             }
-            place = Place { leaf: self.tree.next_leaf(place.leaf)?, row: 0 };
+            (leaf, slot) = (self.tree.next_leaf(leaf)?, 0);
         }
     }
 
@@ -296,13 +293,13 @@ impl RankIndex {
         let mut buffer = Buffer::new();
         let id = Packed::new(id, &mut buffer);
         let hash = id.hash();
-        let seat = locate(&self.tree, &self.locator, hash, id)?;
-        Some((self.record_at(seat), Spot { seat, hash }))
+        let place = locate(&self.tree, &self.locator, hash, id)?;
+        Some((self.record_at(place), Spot { place, hash }))
     }
 
     #[inline]
-    fn record_at(&self, seat: Seat) -> Record {
-        self.tree.leaf(seat.leaf()).record_in(seat.slot())
+    fn record_at(&self, place: Place) -> Record {
+        self.tree.leaf(place.leaf).record_in(place.slot)
     }
 
     /// Adds a player or replaces its record; returns the record it had.
@@ -326,35 +323,31 @@ impl RankIndex {
         let finger = tree.expected(record.key);
         tree.prefetch_where(finger);
         *total += i128::from(record.key.folded);
-        let spot = spot.and_then(|Spot { seat, .. }| Some((seat, tree.row_at(seat, id)?)));
-        tree.prefetch_expected(finger);
-        // Not the spot's, which may be anyone's; and not right after packing, because bytes that were just written in two pieces
-        // cannot be read in others at once.
+        // Not the spot's, which may be anyone's.
         let hash = id.hash();
-        let found = spot.or_else(|| {
-            let seat = locate(tree, locator, hash, id)?;
-            Some((seat, row_in(tree.leaf(seat.leaf()), seat.slot())))
-        });
-        let Some((seat, row)) = found else {
-            // Before the tree changes: a split of a shard asks who sits where.
-            locator.reserve(|slots, out| hashes_at(tree, slots, out));
-            let seat = tree.insert(locator, id, record);
-            locator.insert(hash, seat);
+        let spot = spot.and_then(|Spot { place, .. }| tree.still_at(place, id, hash));
+        tree.prefetch_expected(finger);
+        let Some(place) = spot.or_else(|| locate(tree, locator, hash, id)) else {
+            // Before the tree changes: a split of a shard asks who is where.
+            locator.reserve(|slots, known, out| hashes_of(tree, slots, known, out));
+            let place = tree.insert(locator, (id, tag_of(hash)), record);
+            locator.insert(hash, place.leaf);
             self.count(None, Some(record.key.folded));
-            let position = ranked.then(|| self.tree.position(self.tree.place(seat)));
+            let position = ranked.then(|| self.tree.position(place));
             let after = self.place_by(ties, record.key, position);
             return Change { previous: None, before: None, after };
         };
-        let leaf = tree.leaf(seat.leaf());
-        let previous = leaf.record_in(seat.slot());
+        let leaf = tree.leaf(place.leaf);
+        let previous = leaf.record_in(place.slot);
         let within = tree.height == 0 || leaf.spans(record.key);
         *total -= i128::from(previous.key.folded);
-        let player = Player { id, hash, seat, row };
-        let had = ranked.then(|| tree.position(Place { leaf: seat.leaf(), row }));
-        let before = self.place_by(ties, previous.key, had);
+        let player = Player { id, hash, place };
+        let had = ranked.then(|| (tree.before_leaf(place.leaf), leaf.row_at(place.slot)));
+        let position = had.map(|(before, row)| Position(before + row as u64));
+        let before = self.place_by(ties, previous.key, position);
         let Self { tree, locator, .. } = self;
         let has = match within.then(|| tree.update_within(locator, player, record)).flatten() {
-            Some(now) => had.map(|had| Position(had.0 - row as u64 + now as u64)),
+            Some(row) => had.map(|(before, _)| Position(before + row as u64)),
             None => tree.update(locator, player, record, finger, ranked),
         };
         self.count(Some(previous.key.folded), Some(record.key.folded));
@@ -380,12 +373,11 @@ impl RankIndex {
         let mut buffer = Buffer::new();
         let id = Packed::new(id, &mut buffer);
         let hash = id.hash();
-        let seat = locate(&self.tree, &self.locator, hash, id)?;
-        let record = self.record_at(seat);
+        let place = locate(&self.tree, &self.locator, hash, id)?;
+        let record = self.record_at(place);
         self.total -= i128::from(record.key.folded);
-        let place = self.tree.place(seat);
         self.tree.remove(&mut self.locator, place);
-        self.locator.remove(hash, seat);
+        self.locator.remove(hash, place.leaf);
         self.count(Some(record.key.folded), None);
         Some(record)
     }
@@ -420,8 +412,7 @@ impl RankIndex {
         let mut leaf = (self.tree.root != tree::NONE).then(|| self.tree.first());
         while let Some(number) = leaf {
             let view = self.tree.leaf(number);
-            for row in 0..view.rows() {
-                let folded = view.folded(row);
+            for folded in view.filled().map(|slot| view.folded(slot)) {
                 if run.0 != folded {
                     tally.add(run.0, run.1);
                     run = (folded, 0);
@@ -449,14 +440,16 @@ impl RankIndex {
     fn rank<R>(&self, id: &str, read: impl FnOnce(u64, Leaf<'_>, usize) -> R) -> Option<R> {
         let mut buffer = Buffer::new();
         let id = Packed::new(id, &mut buffer);
-        let (before, seat) = self.locator.find(id.hash(), |seat| {
-            self.tree.prefetch_parent(seat.leaf());
-            self.tree.parts_at(seat).prefetch();
+        let hash = id.hash();
+        let (before, leaf, slot) = self.locator.find(hash, |number| {
+            self.tree.prefetch_parent(number);
+            self.tree.prefetch_block(number);
             // The nodes above are nearer than the leaf: the climb is over by the time that the leaf is here.
-            let before = self.tree.before_leaf(seat.leaf());
-            self.tree.leaf(seat.leaf()).is_in(seat.slot(), id).then_some((before, seat))
+            let before = self.tree.before_leaf(number);
+            let leaf = self.tree.leaf(number);
+            Some((before, leaf, leaf.find(id, tag_of(hash))?))
         })?;
-        Some(read(before, self.tree.leaf(seat.leaf()), seat.slot()))
+        Some(read(before, leaf, slot))
     }
 
     /// Without a tally ties often begin in the same leaf; otherwise the way down from the root finds where.
@@ -483,9 +476,9 @@ impl RankIndex {
             return (Position(0), Position(0));
         };
         let leaf = self.tree.leaf(number);
-        let row = leaf.before(key, id);
-        let held = row < leaf.rows() && leaf.cmp(row, key, id).is_eq();
-        let before = before + row as u64;
+        let slot = leaf.before(key, id);
+        let held = leaf.is_in(slot, id) && leaf.key(slot) == key;
+        let before = before + leaf.row_before(slot) as u64;
         (Position(before), Position(before + u64::from(held)))
     }
 }
@@ -505,28 +498,12 @@ fn due_after(leaves: usize) -> usize {
     if next > 1 << 14 { usize::MAX } else { next }
 }
 
-/// The seat of a player. What the player has in the leaf is fetched all at once, and with it what a climb will read.
+/// The place of a player. The leaf is fetched all at once, and with it what a climb will read.
 #[inline]
-fn locate(tree: &Tree, locator: &Locator, hash: u64, id: Packed<'_>) -> Option<Seat> {
-    locator.find(hash, |seat| {
-        tree.prefetch_parent(seat.leaf());
-        tree.parts_at(seat).prefetch();
-        tree.leaf(seat.leaf()).is_in(seat.slot(), id).then_some(seat)
+fn locate(tree: &Tree, locator: &Locator, hash: u64, id: Packed<'_>) -> Option<Place> {
+    locator.find(hash, |leaf| {
+        tree.prefetch_parent(leaf);
+        tree.prefetch_block(leaf);
+        tree.find_in(leaf, id, hash)
     })
-}
-
-/// The hashes of the players in some seats, in their order.
-fn hashes_at(tree: &Tree, slots: &[Slot], out: &mut Vec<u64>) {
-    /// Seats ahead of the one that is read at which its table entry, and at half of which its row, is asked for.
-    const AHEAD: usize = 16;
-    for (at, slot) in slots.iter().enumerate() {
-        if let Some(ahead) = slots.get(at + AHEAD) {
-            mem::prefetch(&tree.leaves[ahead.seat.leaf() as usize]);
-        }
-        if let Some(ahead) = slots.get(at + AHEAD / 2) {
-            let parts = tree.parts_at(ahead.seat);
-            parts.row.into_iter().chain(parts.start.first()).for_each(mem::prefetch);
-        }
-        out.push(tree.id_at(slot.seat).hash());
-    }
 }

@@ -1,10 +1,8 @@
-//! Players who got another seat while a leaf was changed, for the locator.
+//! Players who came into another leaf while leaves were changed, for the locator.
 
 use super::bucket::Bucket;
 use super::locator::Locator;
 use super::mem::prefetch;
-use super::packed::Packed;
-use super::seat::Seat;
 
 /// What the locator has to be told. It is all over memory, so that is done for many players at once.
 #[derive(Default)]
@@ -12,21 +10,14 @@ pub(super) struct Moves(Vec<Move>);
 
 struct Move {
     hash: u64,
-    from: Seat,
-    to: Seat,
+    from: u32,
+    to: u32,
 }
 
 impl Moves {
-    /// With room for so many.
-    pub(super) fn with_capacity(players: usize) -> Self {
-        Self(Vec::with_capacity(players))
-    }
-
     #[inline]
-    pub(super) fn push(&mut self, id: Packed<'_>, from: Seat, to: Seat) {
-        if from != to {
-            self.0.push(Move { hash: id.hash(), from, to });
-        }
+    pub(super) fn push(&mut self, hash: u64, from: u32, to: u32) {
+        self.0.push(Move { hash, from, to });
     }
 
     /// Asks for what the locator has of these players, so that it is there by the time they are told of.

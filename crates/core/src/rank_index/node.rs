@@ -157,6 +157,38 @@ impl Nodes {
         &mut self.counts[number as usize]
     }
 
+    /// One player more in a child. Returns where the node hangs.
+    #[inline]
+    pub(super) fn count_up(&mut self, number: u32, index: usize) -> Link {
+        self.count(number, index, |count| *count += 1, |count| *count += 1)
+    }
+
+    /// One player less.
+    #[inline]
+    pub(super) fn count_down(&mut self, number: u32, index: usize) -> Link {
+        self.count(number, index, |count| *count -= 1, |count| *count -= 1)
+    }
+
+    #[inline]
+    fn count(
+        &mut self,
+        number: u32,
+        index: usize,
+        few: impl Fn(&mut u8),
+        many: impl Fn(&mut u32),
+    ) -> Link {
+        let counts = &mut self.counts[number as usize];
+        if counts.level == 1 {
+            // A leaf with one row too many is split at once, and counted anew: it never has 256.
+            few(&mut counts.few[index]);
+        } else {
+            let children = &mut self.children[number as usize];
+            many(&mut children.many[index]);
+            many(&mut children.sums[index / GROUP]);
+        }
+        counts.parent
+    }
+
     /// Appends a node and returns its number.
     pub(super) fn push(&mut self, node: &Node) -> u32 {
         let number = self.counts.push(node.counts);
@@ -367,29 +399,6 @@ impl NodeMut<'_> {
         let (groups, _) = self.children.many.as_chunks::<GROUP>();
         for (sum, group) in self.children.sums.iter_mut().zip(groups) {
             *sum = group.iter().sum();
-        }
-    }
-
-    /// One player more.
-    #[inline]
-    pub(super) fn count_up(&mut self, index: usize) {
-        // A leaf with one row too many is split at once, and counted anew: it never has 256.
-        if self.counts.level == 1 {
-            self.counts.few[index] += 1;
-        } else {
-            self.children.many[index] += 1;
-            self.children.sums[index / GROUP] += 1;
-        }
-    }
-
-    /// One player less.
-    #[inline]
-    pub(super) fn count_down(&mut self, index: usize) {
-        if self.counts.level == 1 {
-            self.counts.few[index] -= 1;
-        } else {
-            self.children.many[index] -= 1;
-            self.children.sums[index / GROUP] -= 1;
         }
     }
 

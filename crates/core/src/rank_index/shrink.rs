@@ -7,7 +7,6 @@ use super::head::Run;
 use super::locator::Locator;
 use super::moves::Moves;
 use super::node::{Link, number_of};
-use super::seat::Seat;
 use super::tree::{NONE, Place, Tree};
 
 impl Tree {
@@ -15,57 +14,47 @@ impl Tree {
     pub(super) fn remove(&mut self, locator: &mut Locator, place: Place) {
         let mut link = self.leaves[place.leaf as usize].parent();
         while let Some((above, index)) = link.get() {
-            let mut node = self.nodes.get_mut(above);
-            node.count_down(index);
-            link = node.counts.parent;
+            link = self.nodes.count_down(above, index);
         }
         self.take_out(locator, place);
     }
 
     /// Removes the player at a place, the counts above being right already.
     #[inline]
-    pub(super) fn take_out(&mut self, locator: &mut Locator, Place { leaf, row }: Place) {
+    pub(super) fn take_out(&mut self, locator: &mut Locator, Place { leaf, slot }: Place) {
         let found = self.leaves[leaf as usize];
         let (at, parent) = (found.at(), found.parent());
-        let head = edit::remove(self.blocks.block_mut(at), row);
-        if head.rows == 0 {
+        let was_first = self.leaf(leaf).first() == slot;
+        let (rows, size) = edit::remove(self.blocks.block_mut(at), slot);
+        if rows == 0 {
             self.free_block(at);
             self.free_leaf(leaf);
             self.remove_child(parent);
             return;
         }
-        if row == 0 {
+        if was_first {
             self.first_changed(leaf);
         }
         // Judged by the counts in the parent, which are at hand; only then are the neighbours looked at.
         let beside = parent
             .get()
             .and_then(|(above, index)| self.nodes.counts(above).smaller_neighbour(index));
-        let size = head.exact().size();
-        let few = beside.map(|rows| rows + head.rows).is_some_and(|together| {
+        let few = beside.map(|beside| beside + rows).is_some_and(|together| {
             together <= self.limits.leaf_rows * 3 / 4
-                && together * size <= self.limits.leaf_bytes * 3 / 4 * head.rows
+                && together * size <= self.limits.leaf_bytes * 3 / 4 * rows
         });
         if !(few && self.merge(locator, parent)) && size + SLACK < self.blocks.capacity(at) {
-            self.shrink(locator, leaf);
+            self.shrink(leaf);
         }
     }
 
     /// Gives a leaf a smaller block, without room for more than the end of a line leaves: nearly all leaves that lose rows get few
     /// new ones. One in which rows follow one another has to do so anew before it gets much room again.
-    fn shrink(&mut self, locator: &mut Locator, leaf: u32) {
+    fn shrink(&mut self, leaf: u32) {
         let head = self.leaf(leaf).head();
         let (mut smaller, bytes) = self.with_room(head.exact(), 0);
         smaller.run = Run::default();
-        let at = self.leaves[leaf as usize].at();
-        // Without a long id there may be room for more rows than before, in fewer bytes.
-        let mut moves = Moves::with_capacity(head.cap.saturating_sub(smaller.cap));
-        edit::vacate(self.blocks.block_mut(at), smaller.cap, |id, from, to| {
-            moves.push(id, Seat::new(leaf, from), Seat::new(leaf, to));
-        });
-        moves.fetch(locator);
-        self.resize(leaf, &smaller, bytes);
-        moves.tell(locator);
+        self.resize(leaf, smaller, bytes);
     }
 
     /// Joins a leaf that has become small with a neighbour under the same parent, if together they leave room for more.

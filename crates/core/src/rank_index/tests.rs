@@ -12,7 +12,7 @@ pub(super) const SMALL: Limits = Limits {
     leaf_bytes: 1024,
     leaf_rows: 4,
     fanout: 4,
-    leaves: seat::MAX_LEAVES,
+    leaves: bucket::MAX_LEAVES,
     fingers_from: 3,
     tally_from: 2,
 };
@@ -21,7 +21,7 @@ const TIGHT: Limits = Limits {
     leaf_bytes: 512,
     leaf_rows: 128,
     fanout: 3,
-    leaves: seat::MAX_LEAVES,
+    leaves: bucket::MAX_LEAVES,
     fingers_from: 8,
     tally_from: 8,
 };
@@ -31,7 +31,7 @@ const WIDE: Limits = Limits {
     leaf_bytes: 1024,
     leaf_rows: 6,
     fanout: node::FANOUT,
-    leaves: seat::MAX_LEAVES,
+    leaves: bucket::MAX_LEAVES,
     fingers_from: 3,
     tally_from: 2,
 };
@@ -123,7 +123,7 @@ fn assert_same(index: &RankIndex, model: &Model) {
         // Someone who is not there does not disturb the others.
         let ids: Vec<&str> = group.iter().map(|(id, _)| id.as_str()).chain(["nobody"]).collect();
         let mut found = Vec::new();
-        let parts = |(record, Spot { seat, hash }): (Record, Spot)| (record, seat, hash);
+        let parts = |(record, Spot { place, hash }): (Record, Spot)| (record, place, hash);
         index.look_up_many(&ids, |row| found.push(row.map(parts)));
         assert_eq!(found, ids.iter().map(|id| index.look_up(id).map(parts)).collect::<Vec<_>>());
         let records = found.iter().map(|found| found.map(|(record, ..)| record));
@@ -417,10 +417,11 @@ fn appended(limits: &'static Limits, id: impl Fn(u64) -> String, scores: i64) ->
         let before = leaves(&index);
         let expected = index.tree.expected(won.key).and_then(|leaf| {
             let ends = index.tree.in_use(leaf).map(|_| index.tree.leaf(leaf))?;
-            ends.ends_before(won.key).then_some((leaf, ends.rows() == ends.header.cap()))
+            ends.ends_before(won.key).then_some((leaf, ends.slots() == ends.header.cap()))
         });
-        let place = found.map(|(_, spot)| index.tree.place(spot.seat));
+        let place = found.map(|(_, spot)| spot.place);
         let rows = place.map_or(0, |place| index.tree.leaf(place.leaf).rows());
+        let first = place.is_some_and(|place| index.tree.leaf(place.leaf).first() == place.slot);
         let change = index.change(&id, found.map(|(_, spot)| spot), won, Some(Ties::Earliest));
         assert_eq!(change, model.change(&id, won, Some(Ties::Earliest)));
         index.check();
@@ -429,7 +430,7 @@ fn appended(limits: &'static Limits, id: impl Fn(u64) -> String, scores: i64) ->
         seen.not_for_lack_of_room += u32::from(full);
         seen.within_their_leaf += u32::from(leaf == place.leaf);
         seen.as_the_last_of_their_leaf += u32::from(leaf != place.leaf && rows == 1);
-        seen.as_the_first_of_their_leaf += u32::from(place.row == 0 && rows > 1);
+        seen.as_the_first_of_their_leaf += u32::from(first && rows > 1);
         seen.so_that_leaves_joined += u32::from(rows > 1 && leaves(&index) < before);
     }
     assert_same(&index, &model);

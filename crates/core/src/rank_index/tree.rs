@@ -5,19 +5,19 @@
 //! - players ascend by (key, id bytes) within a leaf and from leaf to leaf;
 //! - a node knows each child's number of players and first key exactly, and each child its parent;
 //! - no leaf is empty, but for none at all; the root node has at least two children;
-//! - the locator holds each player's seat.
+//! - the locator holds each player's leaf.
 
 use super::Position;
+use super::bucket::MAX_LEAVES;
 use super::draft::Draft;
 use super::fingers::{Fingers, Trust};
-use super::head::{HEADER, Head, MAX_ROWS, narrow};
+use super::head::{Head, MAX_ROWS, narrow};
 use super::heap::{Address, Heap};
-use super::leaf::{Leaf, partition};
+use super::leaf::{Leaf, partition, tag_of};
 use super::moves::Moves;
 use super::node::{FANOUT, Link, Node, NodeRef, Nodes, number_of, score_number};
 use super::packed::Packed;
 use super::paged::Paged;
-use super::seat::{MAX_LEAVES, Seat};
 use crate::SortKey;
 
 /// What the table of leaves knows of one: where its block and its parent are, and how long its rows, so that what a player has
@@ -90,7 +90,7 @@ pub(super) struct Limits {
 
 impl Limits {
     pub(super) const REAL: Self = Self {
-        leaf_bytes: 2048,
+        leaf_bytes: 1408,
         leaf_rows: MAX_ROWS,
         fanout: FANOUT,
         leaves: MAX_LEAVES,
@@ -99,20 +99,11 @@ impl Limits {
     };
 }
 
-/// Where the parts of a leaf are that one player needs.
-#[derive(Clone, Copy)]
-pub(super) struct Parts<'a> {
-    /// Header and order.
-    pub(super) start: &'a [u8],
-    /// The first byte of the row and the last one.
-    pub(super) row: [&'a u8; 2],
-}
-
-/// A player's place: leaf and row.
+/// A player's place: leaf, and slot in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) leaf: u32,
-    pub(super) row: usize,
+    pub(super) slot: usize,
 }
 
 pub(super) struct Tree {
@@ -168,24 +159,20 @@ impl Tree {
         self.nodes.get(node)
     }
 
-    /// The row of a player, if it still is where it was found some time ago.
+    /// The place of a player who was found at one some time ago, if it still is in that leaf.
     #[inline]
-    pub(super) fn row_at(&self, seat: Seat, id: Packed<'_>) -> Option<usize> {
-        let leaf = self.leaf_in_use(seat.leaf())?;
-        if leaf.is_in(seat.slot(), id) { leaf.row_in(seat.slot()) } else { None }
+    pub(super) fn still_at(&self, place: Place, id: Packed<'_>, hash: u64) -> Option<Place> {
+        let leaf = self.leaf_in_use(place.leaf)?;
+        if leaf.is_in(place.slot, id) {
+            return Some(place);
+        }
+        Some(Place { slot: leaf.find(id, tag_of(hash))?, ..place })
     }
 
-    /// The place of the player in a seat.
+    /// The place of a player in a leaf, if it is there.
     #[inline]
-    pub(super) fn place(&self, seat: Seat) -> Place {
-        let leaf = seat.leaf();
-        Place { leaf, row: row_in(self.leaf(leaf), seat.slot()) }
-    }
-
-    /// The id of the player in a seat.
-    #[inline]
-    pub(super) fn id_at(&self, seat: Seat) -> Packed<'_> {
-        self.leaf(seat.leaf()).id_in(seat.slot())
+    pub(super) fn find_in(&self, leaf: u32, id: Packed<'_>, hash: u64) -> Option<Place> {
+        Some(Place { leaf, slot: self.leaf(leaf).find(id, tag_of(hash))? })
     }
 
     /// What is known of a leaf, if the number is that of one.
@@ -200,29 +187,10 @@ impl Tree {
         Some(Leaf::new(self.blocks.block(self.in_use(leaf)?.at())))
     }
 
-    /// What to fetch of a leaf for the player in a seat: the lines before the rows, and the row. Where ids have more than one
-    /// form this is a guess.
-    #[inline]
-    pub(super) fn parts_at(&self, seat: Seat) -> Parts<'_> {
-        let held = self.leaves[seat.leaf() as usize];
-        let block = self.blocks.whole(held.at());
-        let stride = held.stride();
-        // In 32 bits, in which dividing takes half the time.
-        #[expect(clippy::cast_possible_truncation, reason = "a block has up to 2 MiB")]
-        let cap = ((block.len() - HEADER) as u32 / (1 + stride as u32)) as usize;
-        let cap = cap.min(MAX_ROWS);
-        let row = HEADER + cap + seat.slot() * stride;
-        let last = block.len() - 1;
-        Parts {
-            start: &block[..HEADER + cap],
-            row: [&block[row.min(last)], &block[(row + stride - 1).min(last)]],
-        }
-    }
-
     /// The players before a place.
     #[inline]
-    pub(super) fn position(&self, Place { leaf, row }: Place) -> Position {
-        Position(self.before_leaf(leaf) + row as u64)
+    pub(super) fn position(&self, Place { leaf, slot }: Place) -> Position {
+        Position(self.before_leaf(leaf) + self.leaf(leaf).row_at(slot) as u64)
     }
 
     /// The players before a leaf's first: the climb.
@@ -333,7 +301,7 @@ impl Tree {
             + partition(equal, |index| {
                 let first = self.first_leaf(node.child(low + index), node.level() - 1);
                 let leaf = self.leaf(first);
-                leaf.id_in(leaf.slot(0)).cmp_text(id).is_le()
+                leaf.id_in(leaf.first()).cmp_text(id).is_le()
             })
     }
 
@@ -361,8 +329,8 @@ impl Tree {
             left -= before;
             number = node.child(index);
         }
-        let row = usize::try_from(left).ok()?;
-        (row < self.leaf(number).rows()).then_some(Place { leaf: number, row })
+        let (row, leaf) = (usize::try_from(left).ok()?, self.leaf(number));
+        (row < leaf.rows()).then(|| Place { leaf: number, slot: leaf.slot_of(row) })
     }
 
     /// The leaf after this one.
@@ -378,7 +346,7 @@ impl Tree {
         None
     }
 
-    /// A new leaf of some rows of a draft, which must fit, and room for `spare` bytes of rows more. With it the seat of the row that
+    /// A new leaf of some rows of a draft, which must fit, and room for `spare` bytes of rows more. With it the place of the row that
     /// is new.
     pub(super) fn new_leaf(
         &mut self,
@@ -387,13 +355,13 @@ impl Tree {
         to: usize,
         spare: usize,
         moves: &mut Moves,
-    ) -> (u32, Option<Seat>) {
+    ) -> (u32, Option<Place>) {
         let (head, bytes) = self.with_room(draft.head(from, to), spare);
         let leaf = self.new_number();
         let at = self.blocks.allocate(bytes, leaf);
         self.leaves[leaf as usize] = LeafRef::new(at, head.stride(), Link::NONE);
         let new = draft.encode(from, head, (leaf, self.blocks.block_mut(at)), moves);
-        (leaf, new)
+        (leaf, new.map(|slot| Place { leaf, slot }))
     }
 
     /// How many players may still come, at least. Whoever comes begins two leaves at most; a quarter of all leaves is for those who are
@@ -443,12 +411,6 @@ impl Tree {
         self.nodes.counts_mut(node).parent = free_link(self.free_node);
         self.free_node = node;
     }
-}
-
-/// The row of a player who is here.
-#[inline]
-pub(super) fn row_in(leaf: Leaf<'_>, slot: usize) -> usize {
-    leaf.row_in(slot).expect("the locator knows who sits where")
 }
 
 /// How a free number tells the next free one.

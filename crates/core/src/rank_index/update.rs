@@ -7,10 +7,10 @@
 use super::draft::Draft;
 use super::edit;
 use super::head::Run;
+use super::leaf::tag_of;
 use super::locator::Locator;
 use super::moves::Moves;
 use super::packed::Packed;
-use super::seat::Seat;
 use super::tree::{Place, Tree};
 use super::{Position, Record};
 
@@ -19,8 +19,7 @@ use super::{Position, Record};
 pub(super) struct Player<'a> {
     pub(super) id: Packed<'a>,
     pub(super) hash: u64,
-    pub(super) seat: Seat,
-    pub(super) row: usize,
+    pub(super) place: Place,
 }
 
 impl Tree {
@@ -30,39 +29,40 @@ impl Tree {
     pub(super) fn update(
         &mut self,
         locator: &mut Locator,
-        Player { id, hash, seat, row }: Player<'_>,
+        Player { id, hash, place }: Player<'_>,
         record: Record,
         finger: Option<u32>,
         ranked: bool,
     ) -> Option<Position> {
-        let place = Place { leaf: seat.leaf(), row };
-        let appended = finger.and_then(|leaf| self.append(leaf, id, record));
-        let Some((now, now_row)) = appended else {
+        let player = (id, tag_of(hash));
+        let appended = finger.and_then(|leaf| {
+            let at = self.in_use(leaf)?.at();
+            // Where the player still is, nobody may move.
+            let moving = leaf != place.leaf;
+            let slot = edit::try_append(self.blocks.block_mut(at), player, record, moving)?;
+            self.trust.note(true);
+            Some(Place { leaf, slot })
+        });
+        let Some(now) = appended else {
             self.remove(locator, place);
-            // Someone else may sit there by now, or even this player again: neither matters to the locator.
-            let now = self.insert(locator, id, record);
-            locator.relocate(hash, seat, now);
-            return ranked.then(|| self.position(self.place(now)));
+            // Others of the same hash may be in either leaf: which of them is meant does not matter to the locator.
+            let now = self.insert(locator, player, record);
+            if now.leaf != place.leaf {
+                locator.relocate(hash, place.leaf, now.leaf);
+            }
+            return ranked.then(|| self.position(now));
         };
-        // Before others move: this one may be among them.
-        locator.relocate(hash, seat, now);
-        self.count_moved(place.leaf, now.leaf());
+        if now.leaf != place.leaf {
+            locator.relocate(hash, place.leaf, now.leaf);
+            self.count_moved(place.leaf, now.leaf);
+        }
         let position = ranked.then(|| {
             // The row that is left still counts in its leaf, no longer above it.
-            let left = usize::from(place.leaf == now.leaf());
-            self.position(Place { leaf: now.leaf(), row: now_row - left })
+            let left = u64::from(place.leaf == now.leaf);
+            Position(self.position(now).0 - left)
         });
         self.take_out(locator, place);
         position
-    }
-
-    /// Puts a player at the end of a leaf, if that is certain to be its place and there is room. The nodes above are not told.
-    #[inline]
-    fn append(&mut self, leaf: u32, id: Packed<'_>, record: Record) -> Option<(Seat, usize)> {
-        let at = self.in_use(leaf)?.at();
-        let (slot, row) = edit::try_append(self.blocks.block_mut(at), id, record)?;
-        self.trust.note(true);
-        Some((Seat::new(leaf, slot), row))
     }
 
     /// A player went from one leaf to another: tells the nodes above either, up to the one above both.
@@ -73,12 +73,8 @@ impl Tree {
         while from != to
             && let (Some((left, from_index)), Some((right, to_index))) = (from.get(), to.get())
         {
-            let mut node = self.nodes.get_mut(left);
-            node.count_down(from_index);
-            from = node.counts.parent;
-            let mut node = self.nodes.get_mut(right);
-            node.count_up(to_index);
-            to = node.counts.parent;
+            from = self.nodes.count_down(left, from_index);
+            to = self.nodes.count_up(right, to_index);
         }
     }
 
@@ -87,42 +83,44 @@ impl Tree {
     pub(super) fn update_within(
         &mut self,
         locator: &mut Locator,
-        Player { id, hash, seat, row }: Player<'_>,
+        Player { id, hash, place: Place { leaf, slot } }: Player<'_>,
         record: Record,
     ) -> Option<usize> {
-        let leaf = seat.leaf();
         let view = self.leaf(leaf);
         let target = view.before(record.key, id);
-        // The row as it is still counts: after it, the target is one less.
-        let target = if target > row { target - 1 } else { target };
-        let inside = target > 0 && target + 1 < view.rows();
-        let stays = target == row && view.key(row) == record.key;
+        // The row as it is still counts.
+        let row = view.row_before(target) - usize::from(slot < target);
+        let inside = row > 0 && row + 1 < view.rows();
+        let stays = (target == slot || target == slot + 1) && view.key(slot) == record.key;
         if !(inside || stays || self.height == 0) {
             return None;
         }
+        let was_first = view.first() == slot;
         let at = self.leaves[leaf as usize].at();
         let block = self.blocks.block_mut(at);
-        if edit::try_move(block, row, target, record) {
-            if row == 0 && target > 0 {
+        if edit::try_move(block, slot, target - usize::from(slot < target), record) {
+            if was_first {
                 self.first_changed(leaf);
             }
-            return Some(target);
+            return Some(row);
         }
-        let now = if edit::remove(block, row).rows == 0 {
+        let player = (id, tag_of(hash));
+        if edit::remove(block, slot).0 == 0 {
             // A leaf of one: no other numbers to fit to.
             let mut draft = Draft::default();
-            draft.append_new(id, record);
+            draft.append_new(player, record);
             let new = self.rewrite(leaf, &draft, (0, 1), Run::default(), &mut Moves::default());
-            new.ok().flatten().expect("one row fits, and is new")
-        } else {
-            if row == 0 && target > 0 {
-                self.first_changed(leaf);
-            }
-            self.insert_at(locator, Place { leaf, row: target }, id, record)
-        };
-        if now != seat {
-            locator.relocate(hash, seat, now);
+            new.ok().flatten().expect("one row fits, and is new");
+            return Some(row);
         }
-        Some(target)
+        if was_first {
+            self.first_changed(leaf);
+        }
+        let slot = self.leaf(leaf).before(record.key, id);
+        let now = self.insert_at(locator, Place { leaf, slot }, player, record);
+        if now.leaf != leaf {
+            locator.relocate(hash, leaf, now.leaf);
+        }
+        Some(row)
     }
 }

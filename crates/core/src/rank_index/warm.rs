@@ -1,7 +1,7 @@
 //! Many players at once: their cache misses side by side instead of one after another.
 //!
-//! What a player needs is known step by step: the buckets from the id, the seat from a bucket, the leaf's address and parent from
-//! the table of leaves, and from there the row, the order and the node above. Players take these steps in turns, a few at a time,
+//! What a player needs is known step by step: the buckets from the id, the leaf from a bucket, its address and parent from
+//! the table of leaves, from there the tags and the node above, and from the tags the row. Players take these steps in turns, a few at a time,
 //! so that the memory has delivered by the time it is read, and are looked at while others are still on their way.
 //!
 //! What a step asks for is gathered first and then asked for in one go. On a processor that has to look up the address of a line
@@ -10,15 +10,15 @@
 
 use std::ops::Range;
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, Slot};
+use super::head::{HEADER, MAX_ROWS};
 use super::heap::Address;
-use super::leaf::Leaf;
-use super::locator::candidates;
-use super::mem::{LINE, prefetch, prefetch_all};
+use super::leaf::{Leaf, tag_of, tag_of_bits};
+use super::locator::{Known, candidates};
+use super::mem::{prefetch, prefetch_all};
 use super::node::{number_of, score_number};
 use super::packed::{Buffer, Packed};
-use super::seat::Seat;
-use super::tree::{NONE, Parts, Place, Tree, row_in};
+use super::tree::{NONE, Place, Tree};
 use super::{Found, RankIndex, Record, Spot, locate};
 use crate::{Position, SortKey, board::Ties};
 
@@ -28,6 +28,9 @@ pub const WARM: usize = 64;
 /// Players who take a step together. The processor has the addresses of some seventy pages at hand, and a player needs six; with groups of
 /// 24, those who were fetched first had been forgotten again by the time that they were looked at, and a look-up took half as long again.
 const GROUP: usize = 3;
+
+/// Bytes of a leaf in which all tags are.
+const START: usize = HEADER + MAX_ROWS;
 
 impl RankIndex {
     /// Fetches what finding, ranking and updating these players will need, up to [`WARM`] of them. Work on a large batch
@@ -40,24 +43,37 @@ impl RankIndex {
     /// [`look_up`](Self::look_up) for up to [`WARM`] players at once, in their order.
     pub fn look_up_many(&self, ids: &[&str], mut found: impl FnMut(Option<(Record, Spot)>)) {
         self.visit_many(ids, |seen| {
-            found(seen.map(|(spot, leaf)| (leaf.record_in(spot.seat.slot()), spot)));
+            found(seen.map(|(spot, leaf)| (leaf.record_in(spot.place.slot), spot)));
         });
     }
 
     /// The same as [`warm`](Self::warm) for players who were looked up.
     pub fn warm_spots(&self, spots: &[Spot]) {
         let spots = &spots[..spots.len().min(WARM)];
-        for (step, range) in turns(spots.len(), 2) {
+        for (step, range) in turns(spots.len(), 3) {
+            // Someone may have left in the meantime, and the leaf with it.
+            let held = |spot: &Spot| self.tree.in_use(spot.place.leaf).map(|_| spot.place);
             let group = &spots[range];
-            if step > 0 {
-                // Someone may have left in the meantime, and the leaf with it.
-                let held = |spot: &Spot| self.tree.in_use(spot.seat.leaf()).map(|_| spot.seat);
-                self.tree.fetch_seats(group.iter().map(held));
-                continue;
-            }
-            for spot in group {
-                self.tree.leaves.get(spot.seat.leaf() as usize).into_iter().for_each(prefetch);
-                self.locator.buckets_for(spot.hash).into_iter().flatten().for_each(prefetch);
+            match step {
+                0 => {
+                    for spot in group {
+                        let leaf = self.tree.leaves.get(spot.place.leaf as usize);
+                        leaf.into_iter().for_each(prefetch);
+                        let buckets = self.locator.buckets_for(spot.hash);
+                        buckets.into_iter().flatten().for_each(prefetch);
+                    }
+                }
+                1 => {
+                    for Place { leaf, .. } in group.iter().filter_map(held) {
+                        self.tree.leaf(leaf).prefetch_start();
+                        self.tree.prefetch_parent(leaf);
+                    }
+                }
+                _ => {
+                    for Place { leaf, slot } in group.iter().filter_map(held) {
+                        self.tree.leaf(leaf).prefetch_row(slot);
+                    }
+                }
             }
         }
     }
@@ -67,9 +83,8 @@ impl RankIndex {
         let mut all = Vec::with_capacity(ids.len());
         for ids in ids.chunks(WARM) {
             self.visit_many(ids, |seen| {
-                all.push(seen.map(|(Spot { seat, .. }, leaf)| {
-                    let before = self.tree.before_leaf(seat.leaf());
-                    self.found(before, leaf, seat.slot())
+                all.push(seen.map(|(Spot { place, .. }, leaf)| {
+                    self.found(self.tree.before_leaf(place.leaf), leaf, place.slot)
                 }));
             });
         }
@@ -86,9 +101,8 @@ impl RankIndex {
     ) {
         if ties == Ties::Earliest {
             self.visit_many(ids, |seen| {
-                found(seen.map(|(Spot { seat, .. }, leaf)| {
-                    let place = Place { leaf: seat.leaf(), row: row_in(leaf, seat.slot()) };
-                    (self.tree.position(place), leaf.record_in(seat.slot()))
+                found(seen.map(|(Spot { place, .. }, leaf)| {
+                    (self.tree.position(place), leaf.record_in(place.slot))
                 }));
             });
             return;
@@ -96,7 +110,7 @@ impl RankIndex {
         let mut records = [None; WARM];
         let mut at = 0;
         self.visit_many(ids, |seen| {
-            records[at] = seen.map(|(spot, leaf)| leaf.record_in(spot.seat.slot()));
+            records[at] = seen.map(|(spot, leaf)| leaf.record_in(spot.place.slot));
             at += 1;
         });
         let records = &records[..ids.len()];
@@ -125,50 +139,109 @@ impl RankIndex {
     /// Calls `visit` with the spot and the leaf of each player, in their order.
     fn visit_many(&self, ids: &[&str], mut visit: impl FnMut(Option<(Spot, Leaf<'_>)>)) {
         assert!(ids.len() <= WARM, "up to {WARM} players at once");
-        self.fetch(ids, |Sought { id, hash, seat, .. }| {
-            let seen = |seat: Seat| (Spot { seat, hash: *hash }, self.tree.leaf(seat.leaf()));
-            let here = seat.map(seen).filter(|(spot, leaf)| leaf.is_in(spot.seat.slot(), *id));
-            visit(here.or_else(|| locate(&self.tree, &self.locator, *hash, *id).map(seen)));
+        self.fetch(ids, |sought| {
+            let (id, hash) = (sought.id, sought.hash);
+            let here = sought.seen.and_then(|(number, leaf, slot)| {
+                let is_it = leaf.has_id(slot, id);
+                let slot = if is_it { slot } else { leaf.find(id, tag_of(hash))? };
+                Some((Place { leaf: number, slot }, leaf))
+            });
+            let here = here.or_else(|| {
+                let place = locate(&self.tree, &self.locator, hash, id)?;
+                Some((place, self.tree.leaf(place.leaf)))
+            });
+            visit(here.map(|(place, leaf)| (Spot { place, hash }, leaf)));
         });
     }
 
-    /// Calls `visit` with players whose leaves are in the cache by then. Which of the candidates is the right one would need the leaf;
-    /// the first nearly always is.
+    /// Calls `visit` with players whose leaves are in the cache by then. Which of the candidates is the right one would need the leaf, and
+    /// of those with its tag the row; the first nearly always is.
     fn fetch(&self, ids: &[&str], mut visit: impl FnMut(&Sought<'_>)) {
-        let mut buffers = vec![Buffer::new(); ids.len()];
-        let pack = |(id, buffer)| Sought {
-            id: Packed::new(id, buffer),
-            hash: 0,
-            buckets: None,
-            seat: None,
-        };
-        let mut sought: Vec<Sought<'_>> = ids.iter().copied().zip(&mut buffers).map(pack).collect();
+        let mut buffers = [const { Buffer::new() }; WARM];
+        let mut sought = [const { None::<Sought<'_>> }; WARM];
+        for ((id, buffer), sought) in ids.iter().zip(&mut buffers).zip(&mut sought) {
+            *sought = Some(Sought {
+                id: Packed::new(id, buffer),
+                hash: 0,
+                buckets: None,
+                leaf: NONE,
+                seen: None,
+            });
+        }
         // Not right after packing: bytes that were just written in two pieces cannot be read in others at once.
-        for sought in &mut sought {
+        for sought in sought.iter_mut().flatten() {
             sought.hash = sought.id.hash();
             sought.buckets = self.locator.buckets_for(sought.hash);
         }
-        for (step, range) in turns(sought.len(), 4) {
-            let group = &mut sought[range];
+        for (step, range) in turns(ids.len(), 7) {
+            let group = sought[range].iter_mut().flatten();
             match step {
-                0 => {
-                    for bucket in group.iter().filter_map(|sought| sought.buckets).flatten() {
-                        prefetch(bucket);
+                // One line of a page first, and the others when its address is known: each of them would look it up.
+                0 | 1 => {
+                    group.filter_map(|sought| sought.buckets).for_each(|both| prefetch(both[step]));
+                }
+                2 => {
+                    for sought in group {
+                        let Some([first, second]) = sought.buckets else { continue };
+                        let candidate = |bucket| candidates(bucket, sought.hash).next();
+                        if let Some(leaf) = candidate(first).or_else(|| candidate(second)) {
+                            prefetch(&self.tree.leaves[leaf as usize]);
+                            sought.leaf = leaf;
+                        }
                     }
                 }
-                1 => {
-                    for sought in group.iter_mut() {
-                        sought.seat = sought.buckets.and_then(|[first, second]| {
-                            let candidate = |bucket| candidates(bucket, sought.hash).next();
-                            candidate(first).or_else(|| candidate(second))
+                3 => {
+                    for sought in group.filter(|sought| sought.leaf != NONE) {
+                        let leaf = self.tree.leaf(sought.leaf);
+                        prefetch(&leaf.block[0]);
+                        self.tree.prefetch_parent(sought.leaf);
+                        sought.seen = Some((sought.leaf, leaf, 0));
+                    }
+                }
+                4 => {
+                    for (_, leaf, _) in group.filter_map(|sought| sought.seen) {
+                        leaf.prefetch_start();
+                    }
+                }
+                5 => {
+                    for sought in group {
+                        let tag = tag_of(sought.hash);
+                        sought.seen = sought.seen.and_then(|(number, leaf, _)| {
+                            let slot = leaf.tagged(tag).next()?;
+                            leaf.prefetch_row(slot);
+                            Some((number, leaf, slot))
                         });
                     }
-                    for seat in group.iter().filter_map(|sought| sought.seat) {
-                        prefetch(&self.tree.leaves[seat.leaf() as usize]);
-                    }
                 }
-                2 => self.tree.fetch_seats(group.iter().map(|sought| sought.seat)),
-                _ => group.iter().for_each(&mut visit),
+                _ => group.for_each(|sought| visit(sought)),
+            }
+        }
+    }
+}
+
+/// The hashes of the players who have some slots of the locator's, in their order. Slots that are alike are side by side, and are as many
+/// players of their leaf.
+pub(super) fn hashes_of(tree: &Tree, slots: &[Slot], known: Known, out: &mut Vec<u64>) {
+    let mut alike = 0;
+    for (step, range) in turns(slots.len(), 4) {
+        let start = range.start;
+        for (at, slot) in slots[range].iter().enumerate() {
+            let leaf = || tree.leaf(slot.leaf);
+            match step {
+                0 => prefetch(&tree.leaves[slot.leaf as usize]),
+                1 => leaf().prefetch_start(),
+                2 => {
+                    let leaf = leaf();
+                    leaf.tagged(tag_of_bits(slot.bits)).for_each(|slot| leaf.prefetch_row(slot));
+                }
+                _ => {
+                    let before = (start + at).checked_sub(1).map(|before| slots[before]);
+                    alike = if before == Some(*slot) { alike + 1 } else { 0 };
+                    let leaf = leaf();
+                    let tagged = leaf.tagged(tag_of_bits(slot.bits));
+                    let hashes = tagged.map(|slot| leaf.id_in(slot).hash());
+                    out.extend(hashes.filter(|hash| known.fits(*slot, *hash)).nth(alike));
+                }
             }
         }
     }
@@ -186,12 +259,14 @@ fn turns(players: usize, steps: usize) -> impl Iterator<Item = (usize, Range<usi
     })
 }
 
-/// A player of a group, and the seat in which it seems to be.
+/// A player of a group, and where it seems to be.
 struct Sought<'a> {
     id: Packed<'a>,
     hash: u64,
     buckets: Option<[&'a Bucket; 2]>,
-    seat: Option<Seat>,
+    leaf: u32,
+    /// The leaf, and the slot once it was looked for.
+    seen: Option<(u32, Leaf<'a>, usize)>,
 }
 
 impl Tree {
@@ -229,54 +304,29 @@ impl Tree {
         }
         let leaves = &leaves[..ways.len()];
         let live = |leaf: &u32| self.leaves[*leaf as usize].at() != Address::NONE;
-        for (step, range) in turns(leaves.len(), 3) {
+        for (step, range) in turns(leaves.len(), 4) {
             let group = &leaves[range];
             let live = || group.iter().copied().filter(live);
             match step {
                 0 => group.iter().for_each(|leaf| prefetch(&self.leaves[*leaf as usize])),
                 1 => live().for_each(|leaf| {
+                    prefetch(&self.block(leaf)[0]);
                     self.prefetch_parent(leaf);
-                    self.prefetch_start(leaf);
                 }),
+                2 => live().for_each(|leaf| self.leaf(leaf).prefetch_start()),
                 _ => live().for_each(|leaf| self.prefetch_end(leaf)),
             }
         }
     }
 
-    /// Asks for what some players, up to [`GROUP`] of them, have in their leaves, and for what a climb reads of the parents.
-    fn fetch_seats(&self, seats: impl Iterator<Item = Option<Seat>>) {
-        let mut all = [None; GROUP];
-        for (parts, seat) in all.iter_mut().zip(seats) {
-            *parts = seat.map(|seat| {
-                let parent = self.leaves[seat.leaf() as usize].parent().get();
-                (self.parts_at(seat), parent.map(|(parent, _)| self.nodes.counts(parent)))
-            });
-        }
-        for (parts, parent) in all.iter().flatten() {
-            prefetch(parts.row[0]);
-            if let Some(parent) = parent {
-                prefetch(*parent);
-            }
-        }
-        for (parts, _) in all.iter().flatten() {
-            prefetch_all(parts.start);
-            prefetch(parts.row[1]);
-        }
-    }
-
-    /// Asks for the header and the order of a leaf.
-    fn prefetch_start(&self, leaf: u32) {
-        prefetch_all(self.parts_at(Seat::new(leaf, 0)).start);
-    }
-
-    /// Asks for the last row of a leaf, the slot of the next one, and the next leaf's first key where that matters.
+    /// Asks for the last row of a leaf, the place of the next one, and the next leaf's first key where that matters.
     fn prefetch_end(&self, number: u32) {
         let leaf = self.leaf(number);
         if !leaf.header.closed() {
             self.prefetch_separators(number);
         }
-        for row in [leaf.rows() - 1, leaf.rows().min(leaf.header.cap() - 1)] {
-            prefetch(&leaf.block[leaf.header.at(leaf.slot(row))]);
+        for slot in [leaf.last(), leaf.slots().min(leaf.header.cap() - 1)] {
+            prefetch(&leaf.block[leaf.header.at(slot)]);
         }
     }
 
@@ -295,9 +345,7 @@ impl Tree {
             if let Some((parent, _)) = held.parent().get() {
                 prefetch(self.nodes.counts(parent));
             }
-            for line in self.blocks.block(held.at()).chunks(LINE).take(3) {
-                prefetch(&line[0]);
-            }
+            Leaf::new(self.blocks.whole(held.at())).prefetch_start();
         }
     }
 
@@ -323,13 +371,19 @@ impl Tree {
     }
 }
 
-impl Parts<'_> {
-    /// Asks for all of it.
+impl Leaf<'_> {
+    /// Asks for the header and the tags.
     #[inline]
-    pub(super) fn prefetch(&self) {
-        prefetch_all(self.start);
-        for part in self.row {
-            prefetch(part);
-        }
+    pub(super) fn prefetch_start(&self) {
+        prefetch_all(&self.block[..self.block.len().min(START)]);
+    }
+
+    /// Asks for the row in a slot, the header being there.
+    #[inline]
+    fn prefetch_row(&self, slot: usize) {
+        let (from, to) = (self.header.at(slot), self.header.at(slot + 1));
+        let last = self.block.len() - 1;
+        prefetch(&self.block[from.min(last)]);
+        prefetch(&self.block[(to - 1).min(last)]);
     }
 }
