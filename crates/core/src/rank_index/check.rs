@@ -62,7 +62,7 @@ impl RankIndex {
     fn check_below(&self, number: u32, level: u16, parent: Link, order: &mut Vec<u32>) -> u64 {
         if level == 0 {
             order.push(number);
-            assert_eq!(self.tree.leaves[number as usize].parent(), parent);
+            assert_eq!(self.tree.leaves.parent(number), parent);
             return self.tree.leaf(number).rows() as u64;
         }
         let node = self.tree.node(number);

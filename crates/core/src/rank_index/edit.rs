@@ -92,15 +92,9 @@ fn shift(block: &mut [u8], head: &Head, from: usize, to: usize) {
 }
 
 /// Inserts a row after all others, if its score is that of the last one, its key is after that one's, the next leaf begins with another
-/// score, the widths allow it and there is room; otherwise changes nothing. Returns its slot. Others may get other slots if `moving`
-/// says so.
+/// score, the widths allow it and there is room; otherwise changes nothing. Returns its slot.
 #[inline]
-pub(super) fn try_append(
-    block: &mut [u8],
-    (id, tag): Tagged<'_>,
-    record: Record,
-    moving: bool,
-) -> Option<usize> {
+pub(super) fn try_append(block: &mut [u8], (id, tag): Tagged<'_>, record: Record) -> Option<usize> {
     if !Leaf::new(block).ends_before(record.key) {
         return None;
     }
@@ -113,7 +107,7 @@ pub(super) fn try_append(
         head.slots += 1;
         return Some(fill(block, head, head.slots - 1, (id, tag), deltas));
     }
-    let hole = if moving { Leaf::new(block).holes().checked_ilog2()? } else { return None };
+    let hole = Leaf::new(block).holes().checked_ilog2()?;
     Some(fill_from(block, head, (hole as usize, head.slots), (id, tag), deltas))
 }
 

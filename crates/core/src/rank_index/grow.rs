@@ -10,7 +10,7 @@ use super::locator::Locator;
 use super::moves::Moves;
 use super::node::{Child, Link, Node, NodeRef, number_of};
 use super::packed::Packed;
-use super::tree::{LeafRef, NONE, Place, Tree};
+use super::tree::{NONE, Place, Tree};
 use crate::SortKey;
 
 /// Bytes for more rows that a leaf gets with a new block.
@@ -55,8 +55,9 @@ impl Tree {
     }
 
     /// Counts one more player in every node above a leaf.
-    fn count_above(&mut self, leaf: u32) {
-        let mut link = self.leaves[leaf as usize].parent();
+    #[inline]
+    pub(super) fn count_above(&mut self, leaf: u32) {
+        let mut link = self.leaves.parent(leaf);
         while let Some((parent, index)) = link.get() {
             link = self.nodes.count_up(parent, index);
         }
@@ -88,7 +89,7 @@ impl Tree {
     ) -> Place {
         let (id, _) = player;
         let now = loop {
-            let at = self.leaves[leaf as usize].at();
+            let at = self.leaves.at(leaf);
             match edit::try_insert(self.blocks.block_mut(at), slot, player, record) {
                 Insertion::Done(slot) => break Place { leaf, slot },
                 // It was full: there was no hole, so that slots stay as they are.
@@ -145,11 +146,11 @@ impl Tree {
         let (head, bytes) = self.with_room(view.head().next(record), self.long_spare());
         let number = self.new_number();
         let at = self.blocks.allocate(bytes, number);
-        self.leaves[number as usize] = LeafRef::new(at, head.stride(), Link::NONE);
+        self.leaves.set_at(number, at);
         edit::begin(self.blocks.block_mut(at), head, player);
-        let at = self.leaves[leaf as usize].at();
+        let at = self.leaves.at(leaf);
         Head::write_closed(self.blocks.block_mut(at), false);
-        let parent = self.leaves[leaf as usize].parent();
+        let parent = self.leaves.parent(leaf);
         self.add_child(parent, 0, left, Child { number, count: 1, key: number_of(record.key) });
         Place { leaf: number, slot: 0 }
     }
@@ -169,11 +170,11 @@ impl Tree {
 
     /// Moves a leaf to a block with room for more rows, or for fewer, and closes its holes.
     pub(super) fn resize(&mut self, leaf: u32, head: Head, bytes: usize) {
-        let old = self.leaves[leaf as usize].at();
+        let old = self.leaves.at(leaf);
         let new = self.blocks.allocate(bytes, leaf);
         let (from, to) = self.blocks.pair(old, new);
         Leaf::new(from).copy_to(head, to);
-        self.leaves[leaf as usize].set_at(new);
+        self.leaves.set_at(leaf, new);
         self.free_block(old);
     }
 
@@ -199,20 +200,20 @@ impl Tree {
             Some(_) => SPARE,
         };
         let (head, bytes) = self.with_room(head, spare);
-        let old = self.leaves[leaf as usize].at();
+        let old = self.leaves.at(leaf);
         let mut at = old;
         if self.blocks.capacity(old) != bytes {
             at = self.blocks.allocate(bytes, leaf);
             self.free_block(old);
         }
-        self.leaves[leaf as usize].set_block(at, head.stride());
+        self.leaves.set_at(leaf, at);
         let new = draft.encode(from, head, (leaf, self.blocks.block_mut(at)), moves);
         Ok(new.map(|slot| Place { leaf, slot }))
     }
 
     pub(super) fn free_block(&mut self, at: Address) {
         if let Some(moved) = self.blocks.free(at) {
-            self.leaves[moved.owner as usize].set_at(moved.to);
+            self.leaves.set_at(moved.owner, moved.to);
         }
     }
 
@@ -236,7 +237,7 @@ impl Tree {
             self.first_changed(leaf);
         }
         let left = draft.child(leaf, 0, middle);
-        let parent = self.leaves[leaf as usize].parent();
+        let parent = self.leaves.parent(leaf);
         self.add_child(parent, 0, left, draft.child(right, middle, draft.len()));
         place.expect("the draft has a new row")
     }
@@ -265,11 +266,11 @@ impl Tree {
         // The counts above have the new row already: until it has its leaf, it counts with the left part.
         let mut left = draft.child(leaf, 0, new);
         left.count += 1;
-        let parent = self.leaves[leaf as usize].parent();
+        let parent = self.leaves.parent(leaf);
         self.add_child(parent, 0, left, draft.child(right, new + 1, draft.len()));
         left.count -= 1;
         let (alone, place) = self.new_leaf(draft, new, new + 1, 0, &mut Moves::default());
-        let parent = self.leaves[leaf as usize].parent();
+        let parent = self.leaves.parent(leaf);
         self.add_child(parent, 0, left, draft.child(alone, new, new + 1));
         place.expect("the only row is new")
     }
@@ -340,7 +341,7 @@ impl Tree {
             let child = self.node(number).child(index);
             let link = Link::new(number, index);
             if level == 1 {
-                self.leaves[child as usize].set_parent(link);
+                self.leaves.set_parent(child, link);
             } else {
                 self.nodes.counts_mut(child).parent = link;
             }
@@ -351,7 +352,7 @@ impl Tree {
     pub(super) fn first_changed(&mut self, leaf: u32) {
         let view = self.leaf(leaf);
         let key = number_of(view.key(view.first()));
-        self.set_first(self.leaves[leaf as usize].parent(), key);
+        self.set_first(self.leaves.parent(leaf), key);
     }
 
     pub(super) fn set_first(&mut self, mut link: Link, key: u128) {

@@ -10,6 +10,7 @@ use super::mem::{HUGE, LINE, Region};
 
 /// Where a block is: page number and line within the page. 14 + 15 bits reach 32 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(transparent)]
 pub(super) struct Address(u32);
 
 const LINES_PER_PAGE: usize = HUGE / LINE;
@@ -26,18 +27,6 @@ impl Address {
         let page = page.expect("an index below 32 GiB");
         #[expect(clippy::cast_possible_truncation, reason = "a line number has 15 bits")]
         Self(page << LINE_BITS | line as u32)
-    }
-
-    /// As a number.
-    #[inline]
-    pub(super) fn code(self) -> u32 {
-        self.0
-    }
-
-    /// The address that such a number stands for.
-    #[inline]
-    pub(super) fn from_code(code: u32) -> Self {
-        Self(code)
     }
 
     #[inline]

@@ -14,8 +14,8 @@ use std::{
     ptr::NonNull,
 };
 
-use super::node::{Children, Counts};
-use super::tree::LeafRef;
+use super::heap::Address;
+use super::node::{Children, Counts, Link};
 
 /// The size of a huge page, and of the pages that everything large is cut into.
 pub(super) const HUGE: usize = 2 << 20;
@@ -33,7 +33,9 @@ pub(super) unsafe trait Plain: Copy + Send + Sync {}
 // SAFETY: integers, and `repr(C)` structs of integers.
 unsafe impl Plain for u8 {}
 // SAFETY: as above.
-unsafe impl Plain for LeafRef {}
+unsafe impl Plain for Address {}
+// SAFETY: as above.
+unsafe impl Plain for Link {}
 // SAFETY: as above.
 unsafe impl Plain for Counts {}
 // SAFETY: as above.

@@ -71,6 +71,7 @@ mod head;
 mod heap;
 mod lanes;
 mod leaf;
+mod leaves;
 mod locator;
 mod mem;
 #[cfg(test)]
@@ -333,6 +334,7 @@ impl RankIndex {
             let place = tree.insert(locator, (id, tag_of(hash)), record);
             locator.insert(hash, place.leaf);
             self.count(None, Some(record.key.folded));
+            self.count_all_if_due();
             let position = ranked.then(|| self.tree.position(place));
             let after = self.place_by(ties, record.key, position);
             return Change { previous: None, before: None, after };
@@ -345,12 +347,16 @@ impl RankIndex {
         let had = ranked.then(|| (tree.before_leaf(place.leaf), leaf.row_at(place.slot)));
         let position = had.map(|(before, row)| Position(before + row as u64));
         let before = self.place_by(ties, previous.key, position);
+        self.count(Some(previous.key.folded), Some(record.key.folded));
         let Self { tree, locator, .. } = self;
         let has = match within.then(|| tree.update_within(locator, player, record)).flatten() {
             Some(row) => had.map(|(before, _)| Position(before + row as u64)),
-            None => tree.update(locator, player, record, finger, ranked),
+            None => {
+                let now = tree.update(locator, player, record, finger);
+                ranked.then(|| tree.position(now))
+            }
         };
-        self.count(Some(previous.key.folded), Some(record.key.folded));
+        self.count_all_if_due();
         let after = self.place_by(ties, record.key, has);
         Change { previous: Some(previous), before, after }
     }
@@ -379,15 +385,14 @@ impl RankIndex {
         self.tree.remove(&mut self.locator, place);
         self.locator.remove(hash, place.leaf);
         self.count(Some(record.key.folded), None);
+        self.count_all_if_due();
         Some(record)
     }
 
     /// Tells the tally of a player who had one score and has another.
     #[inline]
     fn count(&mut self, had: Option<i64>, has: Option<i64>) {
-        if self.tree.leaves.len() >= self.tally_due {
-            self.start_tally();
-        } else if let Some(tally) = &mut self.tally
+        if let Some(tally) = &mut self.tally
             && had != has
         {
             match (had, has) {
@@ -399,6 +404,14 @@ impl RankIndex {
             if tally.scores() > 2 * most_scores(&self.tree) {
                 self.stop_tally();
             }
+        }
+    }
+
+    /// Starts a tally of an index that has become large enough.
+    #[inline]
+    fn count_all_if_due(&mut self) {
+        if self.tree.leaves.len() >= self.tally_due {
+            self.start_tally();
         }
     }
 
@@ -502,8 +515,8 @@ fn due_after(leaves: usize) -> usize {
 #[inline]
 fn locate(tree: &Tree, locator: &Locator, hash: u64, id: Packed<'_>) -> Option<Place> {
     locator.find(hash, |leaf| {
-        tree.prefetch_parent(leaf);
         tree.prefetch_block(leaf);
+        tree.prefetch_parent(leaf);
         tree.find_in(leaf, id, hash)
     })
 }

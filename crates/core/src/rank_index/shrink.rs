@@ -12,7 +12,7 @@ use super::tree::{NONE, Place, Tree};
 impl Tree {
     /// Removes the player at a place.
     pub(super) fn remove(&mut self, locator: &mut Locator, place: Place) {
-        let mut link = self.leaves[place.leaf as usize].parent();
+        let mut link = self.leaves.parent(place.leaf);
         while let Some((above, index)) = link.get() {
             link = self.nodes.count_down(above, index);
         }
@@ -22,8 +22,7 @@ impl Tree {
     /// Removes the player at a place, the counts above being right already.
     #[inline]
     pub(super) fn take_out(&mut self, locator: &mut Locator, Place { leaf, slot }: Place) {
-        let found = self.leaves[leaf as usize];
-        let (at, parent) = (found.at(), found.parent());
+        let (at, parent) = (self.leaves.at(leaf), self.leaves.parent(leaf));
         let was_first = self.leaf(leaf).first() == slot;
         let (rows, size) = edit::remove(self.blocks.block_mut(at), slot);
         if rows == 0 {
@@ -89,7 +88,7 @@ impl Tree {
             node.set_count(stays, count);
             // If the left one goes, the one that stays begins where that began.
             node.set_key(stays, number_of(draft.key(0)));
-            self.free_block(self.leaves[gone as usize].at());
+            self.free_block(self.leaves.at(gone));
             self.free_leaf(gone);
             self.remove_child(Link::new(parent, goes));
             return true;
@@ -132,7 +131,7 @@ impl Tree {
             self.free_node(old);
         }
         match self.height {
-            0 => self.leaves[self.root as usize].set_parent(Link::NONE),
+            0 => self.leaves.set_parent(self.root, Link::NONE),
             _ => self.nodes.counts_mut(self.root).parent = Link::NONE,
         }
     }

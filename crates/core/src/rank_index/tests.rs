@@ -405,7 +405,7 @@ fn appended(limits: &'static Limits, id: impl Fn(u64) -> String, scores: i64) ->
     let mut seen = Appended::default();
     let leaves = |index: &RankIndex| {
         let numbers = 0..u32::try_from(index.tree.leaves.len()).unwrap();
-        numbers.filter(|leaf| index.tree.in_use(*leaf).is_some()).count()
+        numbers.filter(|leaf| index.tree.leaves.in_use(*leaf).is_some()).count()
     };
     for step in 0..4_000_i64 {
         let id = id(random.below(60));
@@ -416,7 +416,7 @@ fn appended(limits: &'static Limits, id: impl Fn(u64) -> String, scores: i64) ->
         let won = record(folded, step);
         let before = leaves(&index);
         let expected = index.tree.expected(won.key).and_then(|leaf| {
-            let ends = index.tree.in_use(leaf).map(|_| index.tree.leaf(leaf))?;
+            let ends = index.tree.leaves.in_use(leaf).map(|_| index.tree.leaf(leaf))?;
             ends.ends_before(won.key).then_some((leaf, ends.slots() == ends.header.cap()))
         });
         let place = found.map(|(_, spot)| spot.place);

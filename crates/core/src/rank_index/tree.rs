@@ -11,65 +11,14 @@ use super::Position;
 use super::bucket::MAX_LEAVES;
 use super::draft::Draft;
 use super::fingers::{Fingers, Trust};
-use super::head::{Head, MAX_ROWS, narrow};
+use super::head::{Head, MAX_ROWS};
 use super::heap::{Address, Heap};
 use super::leaf::{Leaf, partition, tag_of};
+use super::leaves::Leaves;
 use super::moves::Moves;
 use super::node::{FANOUT, Link, Node, NodeRef, Nodes, number_of, score_number};
 use super::packed::Packed;
-use super::paged::Paged;
 use crate::SortKey;
-
-/// What the table of leaves knows of one: where its block and its parent are, and how long its rows, so that what a player has
-/// there can be fetched at once. One word, because every look-up reads one and few of them are in a cache.
-///
-/// A free number has no block, and the next free one as its parent.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct LeafRef(u64);
-
-const _: () = assert!(LeafRef::PARENT_AT + Link::BITS == u64::BITS);
-
-impl LeafRef {
-    const STRIDE_AT: u32 = Address::BITS;
-    const PARENT_AT: u32 = Self::STRIDE_AT + 8;
-
-    #[inline]
-    pub(super) fn new(at: Address, stride: usize, parent: Link) -> Self {
-        let word = u64::from(parent.code()) << Self::PARENT_AT
-            | u64::from(narrow(stride)) << Self::STRIDE_AT
-            | u64::from(at.code());
-        Self(word)
-    }
-
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the low bits are asked for")]
-    pub(super) fn at(self) -> Address {
-        Address::from_code(self.0 as u32 & Address::NONE.code())
-    }
-
-    #[inline]
-    fn stride(self) -> usize {
-        usize::from((self.0 >> Self::STRIDE_AT).to_le_bytes()[0])
-    }
-
-    #[inline]
-    pub(super) fn parent(self) -> Link {
-        Link::from_code((self.0 >> Self::PARENT_AT) as u32)
-    }
-
-    pub(super) fn set_at(&mut self, at: Address) {
-        *self = Self::new(at, self.stride(), self.parent());
-    }
-
-    pub(super) fn set_block(&mut self, at: Address, stride: usize) {
-        *self = Self::new(at, stride, self.parent());
-    }
-
-    pub(super) fn set_parent(&mut self, parent: Link) {
-        *self = Self::new(self.at(), self.stride(), parent);
-    }
-}
 
 /// No leaf and no node.
 pub(super) const NONE: u32 = u32::MAX;
@@ -107,7 +56,7 @@ pub(super) struct Place {
 }
 
 pub(super) struct Tree {
-    pub(super) leaves: Paged<LeafRef, 18>,
+    pub(super) leaves: Leaves,
     pub(super) nodes: Nodes,
     pub(super) blocks: Heap,
     free_leaf: u32,
@@ -126,7 +75,7 @@ pub(super) struct Tree {
 impl Tree {
     pub(super) const fn new(limits: &'static Limits) -> Self {
         Self {
-            leaves: Paged::new(),
+            leaves: Leaves::new(),
             nodes: Nodes::new(),
             blocks: Heap::new(),
             free_leaf: NONE,
@@ -146,7 +95,7 @@ impl Tree {
 
     #[inline]
     pub(super) fn block(&self, leaf: u32) -> &[u8] {
-        self.blocks.block(self.leaves[leaf as usize].at())
+        self.blocks.block(self.leaves.at(leaf))
     }
 
     #[inline]
@@ -175,16 +124,10 @@ impl Tree {
         Some(Place { leaf, slot: self.leaf(leaf).find(id, tag_of(hash))? })
     }
 
-    /// What is known of a leaf, if the number is that of one.
-    #[inline]
-    pub(super) fn in_use(&self, leaf: u32) -> Option<LeafRef> {
-        self.leaves.get(leaf as usize).copied().filter(|held| held.at() != Address::NONE)
-    }
-
     /// A leaf, if the number is that of one.
     #[inline]
     fn leaf_in_use(&self, leaf: u32) -> Option<Leaf<'_>> {
-        Some(Leaf::new(self.blocks.block(self.in_use(leaf)?.at())))
+        Some(Leaf::new(self.blocks.block(self.leaves.in_use(leaf)?)))
     }
 
     /// The players before a place.
@@ -196,7 +139,7 @@ impl Tree {
     /// The players before a leaf's first: the climb.
     #[inline]
     pub(super) fn before_leaf(&self, leaf: u32) -> u64 {
-        let mut link = self.leaves[leaf as usize].parent();
+        let mut link = self.leaves.parent(leaf);
         let mut before = 0;
         while let Some((parent, index)) = link.get() {
             let node = self.node(parent);
@@ -230,7 +173,8 @@ impl Tree {
     /// node.
     #[inline]
     fn bounds(&self, leaf: u32) -> Option<(u128, u128)> {
-        let (parent, index) = self.in_use(leaf)?.parent().get()?;
+        self.leaves.in_use(leaf)?;
+        let (parent, index) = self.leaves.parent(leaf).get()?;
         let node = self.node(parent);
         (index + 1 < node.len()).then(|| (node.key(index), node.key(index + 1)))
     }
@@ -262,7 +206,7 @@ impl Tree {
     /// Whether a key is in a leaf by the first keys of it and of the next one.
     fn is_between(&mut self, leaf: u32, key: SortKey) -> bool {
         let Some((from, to)) = self.bounds(leaf) else { return false };
-        let at = self.leaves[leaf as usize].at();
+        let at = self.leaves.at(leaf);
         // The next key need not be looked up here until another score comes in between.
         let next = self.leaf(leaf).last_folded().checked_add(1);
         if next.is_some_and(|next| to >= score_number(next)) {
@@ -335,7 +279,7 @@ impl Tree {
 
     /// The leaf after this one.
     pub(super) fn next_leaf(&self, leaf: u32) -> Option<u32> {
-        let mut link = self.leaves[leaf as usize].parent();
+        let mut link = self.leaves.parent(leaf);
         while let Some((parent, index)) = link.get() {
             let node = self.node(parent);
             if index + 1 < node.len() {
@@ -359,7 +303,7 @@ impl Tree {
         let (head, bytes) = self.with_room(draft.head(from, to), spare);
         let leaf = self.new_number();
         let at = self.blocks.allocate(bytes, leaf);
-        self.leaves[leaf as usize] = LeafRef::new(at, head.stride(), Link::NONE);
+        self.leaves.set_at(leaf, at);
         let new = draft.encode(from, head, (leaf, self.blocks.block_mut(at)), moves);
         (leaf, new.map(|slot| Place { leaf, slot }))
     }
@@ -375,10 +319,11 @@ impl Tree {
         self.in_use += 1;
         if self.free_leaf != NONE {
             let free = self.free_leaf;
-            self.free_leaf = next_free(self.leaves[free as usize].parent());
+            self.free_leaf = next_free(self.leaves.parent(free));
+            self.leaves.set_parent(free, Link::NONE);
             return free;
         }
-        let number = self.leaves.push(LeafRef::new(Address::NONE, 0, Link::NONE));
+        let number = self.leaves.push();
         assert!(number < MAX_LEAVES, "an index holds up to 4 million leaves");
         #[expect(clippy::cast_possible_truncation, reason = "below 2^22")]
         let number = number as u32;
@@ -392,7 +337,8 @@ impl Tree {
 
     pub(super) fn free_leaf(&mut self, leaf: u32) {
         self.in_use -= 1;
-        self.leaves[leaf as usize] = LeafRef::new(Address::NONE, 0, free_link(self.free_leaf));
+        self.leaves.set_at(leaf, Address::NONE);
+        self.leaves.set_parent(leaf, free_link(self.free_leaf));
         self.free_leaf = leaf;
     }
 

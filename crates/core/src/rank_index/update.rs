@@ -1,18 +1,18 @@
 //! Giving a player another record: in its place, or in another one.
 //!
 //! On a board with many ties a player who wins points goes to the end of those who have its new score, and on a large board that is
-//! the end of some leaf, known by its finger. This way, which nearly all take, has no search, and counts no further up than to the
-//! node that is above both leaves. Others stay in their leaf, or are a removal and an insertion.
+//! the end of some leaf, known by its finger. This way, which nearly all take, has no search. Others stay in their leaf, or are a
+//! removal and an insertion.
 
+use super::Record;
 use super::draft::Draft;
 use super::edit;
 use super::head::Run;
-use super::leaf::tag_of;
+use super::leaf::{Tagged, tag_of};
 use super::locator::Locator;
 use super::moves::Moves;
 use super::packed::Packed;
 use super::tree::{Place, Tree};
-use super::{Position, Record};
 
 /// A player in the tree.
 #[derive(Clone, Copy)]
@@ -23,8 +23,7 @@ pub(super) struct Player<'a> {
 }
 
 impl Tree {
-    /// Moves a player to where another record belongs, probably to the end of leaf `finger`. Returns its position there, if that is
-    /// asked for.
+    /// Moves a player to where another record belongs, probably to the end of leaf `finger`.
     #[inline]
     pub(super) fn update(
         &mut self,
@@ -32,50 +31,27 @@ impl Tree {
         Player { id, hash, place }: Player<'_>,
         record: Record,
         finger: Option<u32>,
-        ranked: bool,
-    ) -> Option<Position> {
+    ) -> Place {
+        // First out of the one leaf: the other one is still on its way.
+        self.remove(locator, place);
         let player = (id, tag_of(hash));
-        let appended = finger.and_then(|leaf| {
-            let at = self.in_use(leaf)?.at();
-            // Where the player still is, nobody may move.
-            let moving = leaf != place.leaf;
-            let slot = edit::try_append(self.blocks.block_mut(at), player, record, moving)?;
-            self.trust.note(true);
-            Some(Place { leaf, slot })
-        });
-        let Some(now) = appended else {
-            self.remove(locator, place);
-            // Others of the same hash may be in either leaf: which of them is meant does not matter to the locator.
-            let now = self.insert(locator, player, record);
-            if now.leaf != place.leaf {
-                locator.relocate(hash, place.leaf, now.leaf);
-            }
-            return ranked.then(|| self.position(now));
-        };
+        let appended = finger.and_then(|leaf| self.append(leaf, player, record));
+        let now = appended.unwrap_or_else(|| self.insert(locator, player, record));
+        // Others with these bits of hash may be in either leaf: which of them is meant does not matter to the locator.
         if now.leaf != place.leaf {
             locator.relocate(hash, place.leaf, now.leaf);
-            self.count_moved(place.leaf, now.leaf);
         }
-        let position = ranked.then(|| {
-            // The row that is left still counts in its leaf, no longer above it.
-            let left = u64::from(place.leaf == now.leaf);
-            Position(self.position(now).0 - left)
-        });
-        self.take_out(locator, place);
-        position
+        now
     }
 
-    /// A player went from one leaf to another: tells the nodes above either, up to the one above both.
+    /// Puts a player at the end of a leaf, if that is certain to be its place and there is room.
     #[inline]
-    fn count_moved(&mut self, from: u32, to: u32) {
-        let [mut from, mut to] = [from, to].map(|leaf| self.leaves[leaf as usize].parent());
-        // All leaves are equally far from the root.
-        while from != to
-            && let (Some((left, from_index)), Some((right, to_index))) = (from.get(), to.get())
-        {
-            from = self.nodes.count_down(left, from_index);
-            to = self.nodes.count_up(right, to_index);
-        }
+    fn append(&mut self, leaf: u32, player: Tagged<'_>, record: Record) -> Option<Place> {
+        let at = self.leaves.in_use(leaf)?;
+        let slot = edit::try_append(self.blocks.block_mut(at), player, record)?;
+        self.trust.note(true);
+        self.count_above(leaf);
+        Some(Place { leaf, slot })
     }
 
     /// Replaces the record of a player whose place among the others of its leaf stays within the leaf, and returns its
@@ -96,7 +72,7 @@ impl Tree {
             return None;
         }
         let was_first = view.first() == slot;
-        let at = self.leaves[leaf as usize].at();
+        let at = self.leaves.at(leaf);
         let block = self.blocks.block_mut(at);
         if edit::try_move(block, slot, target - usize::from(slot < target), record) {
             if was_first {

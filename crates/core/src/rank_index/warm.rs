@@ -52,13 +52,12 @@ impl RankIndex {
         let spots = &spots[..spots.len().min(WARM)];
         for (step, range) in turns(spots.len(), 3) {
             // Someone may have left in the meantime, and the leaf with it.
-            let held = |spot: &Spot| self.tree.in_use(spot.place.leaf).map(|_| spot.place);
+            let held = |spot: &Spot| self.tree.leaves.in_use(spot.place.leaf).map(|_| spot.place);
             let group = &spots[range];
             match step {
                 0 => {
                     for spot in group {
-                        let leaf = self.tree.leaves.get(spot.place.leaf as usize);
-                        leaf.into_iter().for_each(prefetch);
+                        self.tree.prefetch_where(Some(spot.place.leaf));
                         let buckets = self.locator.buckets_for(spot.hash);
                         buckets.into_iter().flatten().for_each(prefetch);
                     }
@@ -185,7 +184,7 @@ impl RankIndex {
                         let Some([first, second]) = sought.buckets else { continue };
                         let candidate = |bucket| candidates(bucket, sought.hash).next();
                         if let Some(leaf) = candidate(first).or_else(|| candidate(second)) {
-                            prefetch(&self.tree.leaves[leaf as usize]);
+                            self.tree.prefetch_where(Some(leaf));
                             sought.leaf = leaf;
                         }
                     }
@@ -194,13 +193,14 @@ impl RankIndex {
                     for sought in group.filter(|sought| sought.leaf != NONE) {
                         let leaf = self.tree.leaf(sought.leaf);
                         prefetch(&leaf.block[0]);
-                        self.tree.prefetch_parent(sought.leaf);
+                        self.tree.leaves.parent_entry(sought.leaf).into_iter().for_each(prefetch);
                         sought.seen = Some((sought.leaf, leaf, 0));
                     }
                 }
                 4 => {
-                    for (_, leaf, _) in group.filter_map(|sought| sought.seen) {
+                    for (number, leaf, _) in group.filter_map(|sought| sought.seen) {
                         leaf.prefetch_start();
+                        self.tree.prefetch_parent(number);
                     }
                 }
                 5 => {
@@ -228,7 +228,7 @@ pub(super) fn hashes_of(tree: &Tree, slots: &[Slot], known: Known, out: &mut Vec
         for (at, slot) in slots[range].iter().enumerate() {
             let leaf = || tree.leaf(slot.leaf);
             match step {
-                0 => prefetch(&tree.leaves[slot.leaf as usize]),
+                0 => tree.prefetch_where(Some(slot.leaf)),
                 1 => leaf().prefetch_start(),
                 2 => {
                     let leaf = leaf();
@@ -303,17 +303,20 @@ impl Tree {
             leaves[*at] = *number;
         }
         let leaves = &leaves[..ways.len()];
-        let live = |leaf: &u32| self.leaves[*leaf as usize].at() != Address::NONE;
+        let live = |leaf: &u32| self.leaves.at(*leaf) != Address::NONE;
         for (step, range) in turns(leaves.len(), 4) {
             let group = &leaves[range];
             let live = || group.iter().copied().filter(live);
             match step {
-                0 => group.iter().for_each(|leaf| prefetch(&self.leaves[*leaf as usize])),
+                0 => group.iter().for_each(|leaf| self.prefetch_where(Some(*leaf))),
                 1 => live().for_each(|leaf| {
                     prefetch(&self.block(leaf)[0]);
+                    self.leaves.parent_entry(leaf).into_iter().for_each(prefetch);
+                }),
+                2 => live().for_each(|leaf| {
+                    self.leaf(leaf).prefetch_start();
                     self.prefetch_parent(leaf);
                 }),
-                2 => live().for_each(|leaf| self.leaf(leaf).prefetch_start()),
                 _ => live().for_each(|leaf| self.prefetch_end(leaf)),
             }
         }
@@ -334,24 +337,23 @@ impl Tree {
     #[inline]
     pub(super) fn prefetch_where(&self, expected: Option<u32>) {
         if let Some(leaf) = expected {
-            prefetch(&self.leaves[leaf as usize]);
+            self.leaves.entry(leaf).into_iter().for_each(prefetch);
         }
     }
 
     /// Asks for the beginning of that leaf, once it is known where it is.
     #[inline]
     pub(super) fn prefetch_expected(&self, expected: Option<u32>) {
-        if let Some(held) = expected.and_then(|leaf| self.in_use(leaf)) {
-            if let Some((parent, _)) = held.parent().get() {
-                prefetch(self.nodes.counts(parent));
-            }
-            Leaf::new(self.blocks.whole(held.at())).prefetch_start();
+        if let Some((leaf, at)) = expected.and_then(|leaf| Some((leaf, self.leaves.in_use(leaf)?)))
+        {
+            Leaf::new(self.blocks.whole(at)).prefetch_start();
+            self.prefetch_parent(leaf);
         }
     }
 
     /// Asks for what tells whether a key is in a leaf, and for the leaf's count.
     fn prefetch_separators(&self, leaf: u32) {
-        if let Some((parent, index)) = self.leaves[leaf as usize].parent().get() {
+        if let Some((parent, index)) = self.leaves.parent(leaf).get() {
             self.node(parent).prefetch_child(index);
         }
     }
@@ -359,7 +361,7 @@ impl Tree {
     /// Asks for what a climb reads of a leaf's parent.
     #[inline]
     pub(super) fn prefetch_parent(&self, leaf: u32) {
-        if let Some((parent, _)) = self.leaves[leaf as usize].parent().get() {
+        if let Some((parent, _)) = self.leaves.parent(leaf).get() {
             prefetch(self.nodes.counts(parent));
         }
     }
@@ -367,7 +369,7 @@ impl Tree {
     /// Asks for a leaf's block.
     #[inline]
     pub(super) fn prefetch_block(&self, leaf: u32) {
-        prefetch_all(self.blocks.whole(self.leaves[leaf as usize].at()));
+        prefetch_all(self.blocks.whole(self.leaves.at(leaf)));
     }
 }
 
