@@ -15,7 +15,7 @@ use crate::SortKey;
 
 /// Bytes for more rows that a leaf gets with a new block.
 pub(super) const SPARE: usize = 32;
-/// Bytes without rows that are worth a smaller block. A leaf whose rows come and go keeps its block for some eight removals more
+/// Bytes without rows that are worth a smaller block. A leaf whose rows come and go keeps its block for some eleven removals more
 /// than insertions.
 pub(super) const SLACK: usize = 192;
 

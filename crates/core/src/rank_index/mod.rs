@@ -1,22 +1,22 @@
 //! The rank index: every player of one standing, by id and in order.
 //!
 //! # Structure
-//! A B+ tree holds the players in order, and a hash table finds a player's seat: its leaf, and where in it. Both are one type, and
-//! one method changes both.
+//! A B+ tree holds the players in order, and a hash table finds a player's leaf. Both are one type, and one method changes both.
 //! ```text
-//!   hash of the id ──► locator (6.4 B a player) ──► seat: number of the leaf, slot
+//!   hash of the id ──► locator (5.4 B a player) ──► number of the leaf
 //!                                                        │
 //!          root                                    table of leaves ──► parent ──► … ──► root
 //!        ┌──┴──┐   nodes of 56: count and first          │                climbing adds up the counts to the left
 //!      node   node key of each child                     ▼
-//!     ┌─┴─┐  ┌─┴─┐                             block of up to 2 KiB: order, then a row a slot
+//!     ┌─┴─┐  ┌─┴─┐                             block of up to 1.4 KiB: a tag for each player, then a row for each
 //!    leaf … leaf …
 //! ```
-//! - **leaf** (`leaf`, `head`, `edit`, `draft`): some ninety players, each in a row of its own, ids packed (`packed`: 24 hex digits
-//!   are 12 bytes), numbers at the width that the leaf needs. A player keeps its slot; a byte a row says the order. The leaf is the
-//!   only place where an id and a record are stored.
+//! - **leaf** (`leaf`, `head`, `edit`, `draft`): some seventy players in order, each in a row of its own, ids packed (`packed`: 24 hex
+//!   digits are 12 bytes), numbers at the width that the leaf needs. A tag, a byte of hash, finds a player; who leaves, leaves a
+//!   hole. The leaf is the only place where an id and a record are stored.
+//! - **table of leaves** (`leaves`): where the block of a leaf is, and its parent.
 //! - **node** (`node`, `tree`, `grow`, `shrink`, `update`): 56 children with their counts. Children know their parents, and which child they are.
-//! - **locator** (`locator`, `seat`, `moves`): 16 bits of hash and 29 bits of seat a player. It cannot tell players apart; leaves can.
+//! - **locator** (`locator`, `bucket`, `moves`): 16 bits of hash and 22 bits of leaf a player. It cannot tell players apart; leaves can.
 //! - **tally** (`tally`): how many players have each score, where there are far fewer scores than players. A shared rank is answered
 //!   from it alone.
 //! - **fingers** (`fingers`): the leaves where the players of a score end, for the scores that are used.
@@ -30,23 +30,23 @@
 //!
 //! | operation | pages | and |
 //! |---|---|---|
-//! | [`get`](RankIndex::get) | bucket, table of leaves, leaf | two lines of the leaf |
-//! | [`position`](RankIndex::position) | the same | the order of the leaf, and the climb |
+//! | [`get`](RankIndex::get) | bucket, table of leaves, leaf | the tags of the leaf |
+//! | [`position`](RankIndex::position) | the same | the holes before it, and the climb |
 //! | [`shared_position`](RankIndex::shared_position) | the same | the tally; without one where the score begins, down from the root |
-//! | [`change`](RankIndex::change), order in the leaf unchanged | none after [`look_up`](RankIndex::look_up) | some bytes of order |
-//! | `change` otherwise | leaf of the new place, by its finger, or down from the root | every eighth time the old leaf shrinks: seven players change seats |
+//! | [`change`](RankIndex::change), order in the leaf unchanged | none after [`look_up`](RankIndex::look_up) | the rows in between |
+//! | `change` otherwise | leaf of the new place, by its finger, or down from the root | every tenth time or so the old leaf gets a smaller block |
 //! | [`scan`](RankIndex::scan) | one per leaf, in sequence | unpacking ids |
 //!
 //! # What is unusual, and why
 //! - **The id is in the leaf, not in the hash table.** A scan, a window and a checkpoint read ids in order instead of
 //!   jumping to each, ties compare in place, and nothing outside the leaf has to be told when a table grows.
 //! - **The locator holds no ids** and yields candidates; one in twenty is false and costs a look into another leaf.
-//! - **The locator knows the slot.** So nothing is searched in a leaf, and of its thirty lines four are fetched. Its price is that the
-//!   locator has to be told when a leaf that shrinks, or is made anew, moves rows.
-//! - **Rows stay where they are in a leaf.** A byte a player for the order spares moving half a leaf at every change.
+//! - **The locator knows the leaf, and the leaf finds the player** by comparing all its tags at once. So rows move about in a leaf, and
+//!   leaves from block to block, without telling anyone: only players who get into another leaf are told of.
+//! - **Holes stay in order.** A hole keeps the key of who left, so that a search need not know which rows are holes; a removal is a byte
+//!   and a count.
 //! - **Blocks grow and shrink with their leaves.** A B+ tree under random updates is two thirds full; that third would be more
-//!   than all the scores. With blocks of the right size it costs some 7 percent, whatever the updates: 24 bytes a player with
-//!   24 hex digits as id when loaded, 25.8 after 10 million random updates (25 million players).
+//!   than all the scores. With blocks of the right size it costs some 8 percent, whatever the updates.
 //! - **Leaves split where rows come in.** Among players with equal scores the latest is the last, so new rows come one after another
 //!   at few places. A leaf that notices splits after them: they then fill one leaf after the other, instead of leaving halves.
 //! - **Leaf numbers, not pointers.** They are 22 bits, survive moving the block, and make everything below safe code; huge
@@ -55,7 +55,7 @@
 //!   descent looks into the leaves. Slower only for boards whose players all have the same score and time.
 //!
 //! # Limits
-//! 2^22 − 1 leaves: some 400 million players with short ids, some 40 million where all ids have 128 bytes. New players are for the
+//! 2^22 − 1 leaves: some 300 million players with 24 hex digits as ids, some 30 million where all ids have 128 bytes. New players are for the
 //! caller to refuse from three quarters of that on ([`room`](RankIndex::room)); the rest is for those who are there.
 
 mod bucket;
@@ -349,12 +349,12 @@ impl RankIndex {
         let before = self.place_by(ties, previous.key, position);
         self.count(Some(previous.key.folded), Some(record.key.folded));
         let Self { tree, locator, .. } = self;
-        let has = match within.then(|| tree.update_within(locator, player, record)).flatten() {
-            Some(row) => had.map(|(before, _)| Position(before + row as u64)),
-            None => {
-                let now = tree.update(locator, player, record, finger);
-                ranked.then(|| tree.position(now))
-            }
+        let row = within.then(|| tree.update_within(locator, player, record)).flatten();
+        let has = if let Some(row) = row {
+            had.map(|(before, _)| Position(before + row as u64))
+        } else {
+            let now = tree.update(locator, player, record, finger);
+            ranked.then(|| tree.position(now))
         };
         self.count_all_if_due();
         let after = self.place_by(ties, record.key, has);

@@ -550,6 +550,74 @@ fn real_sizes_survive_growth_and_shrinking() {
 }
 
 #[test]
+fn who_leaves_leaves_a_hole_which_someone_else_fills() {
+    let mut index = RankIndex::new();
+    let mut model = Model::default();
+    let rows: Vec<_> = (0..400).map(|n: i64| (hex_id(n.cast_unsigned()), record(n, n))).collect();
+    for (id, record) in &rows {
+        index.upsert(id, *record);
+        model.upsert(id, *record);
+    }
+    let holes = |index: &RankIndex| -> usize {
+        let leaves = 0..u32::try_from(index.tree.leaves.len()).unwrap();
+        let leaves = leaves.filter(|leaf| index.tree.leaves.in_use(*leaf).is_some());
+        leaves.map(|leaf| index.tree.leaf(leaf)).map(|leaf| leaf.slots() - leaf.rows()).sum()
+    };
+    let before = holes(&index);
+    for (id, _) in rows.iter().step_by(20) {
+        assert_eq!(index.remove(id), model.remove(id));
+        assert_same(&index, &model);
+    }
+    assert!(holes(&index) >= before + 15, "{} holes, {before} before", holes(&index));
+    let held = holes(&index);
+    for (n, (_, record)) in rows.iter().enumerate().step_by(20).skip(1) {
+        let id = hex_id(1_000 + n as u64);
+        assert_eq!(index.upsert(&id, *record), model.upsert(&id, *record));
+        assert_same(&index, &model);
+    }
+    assert!(holes(&index) + 15 <= held, "{} of {held} holes are left", holes(&index));
+}
+
+#[test]
+fn players_whom_the_locator_cannot_tell_apart_are_both_there_when_it_grows() {
+    let mut seen: BTreeMap<u16, String> = BTreeMap::new();
+    let mut pairs = Vec::new();
+    for player in 0.. {
+        let id = hex_id(player);
+        let bits = bucket::bits_of(Packed::new(&id, &mut Buffer::new()).hash());
+        match seen.remove(&bits) {
+            Some(other) => pairs.push([other, id]),
+            None => {
+                seen.insert(bits, id);
+            }
+        }
+        if pairs.len() == 100 {
+            break;
+        }
+    }
+    let mut index = RankIndex::new();
+    for (score, pair) in (0..).zip(&pairs) {
+        for id in pair {
+            index.upsert(id, record(score, 1));
+        }
+    }
+    let leaf_of = |index: &RankIndex, id: &str| index.look_up(id).unwrap().1.place.leaf;
+    let together = |index: &RankIndex| {
+        pairs.iter().filter(|[a, b]| leaf_of(index, a) == leaf_of(index, b)).count()
+    };
+    assert!(together(&index) > 90);
+    for player in 1_000_000..1_020_000 {
+        index.upsert(&hex_id(player), record(1_000 + player.cast_signed() % 100, 1));
+    }
+    assert!(together(&index) > 90);
+    index.check();
+    for [a, b] in &pairs {
+        assert!(index.remove(a).is_some() && index.get(a).is_none() && index.get(b).is_some());
+    }
+    index.check();
+}
+
+#[test]
 fn a_tie_is_ordered_by_time_then_id_bytes() {
     let mut index = RankIndex::new();
     for (id, at) in [("9", 5), ("10", 5), ("b", 4), ("Z", 5), ("ff", 5), ("FF", 5)] {

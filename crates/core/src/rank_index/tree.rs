@@ -39,6 +39,7 @@ pub(super) struct Limits {
 
 impl Limits {
     pub(super) const REAL: Self = Self {
+        // A look-up fetches all of a leaf: with 2 KiB a rank takes some 5 percent longer, with 1 KiB a player takes a byte and a half more.
         leaf_bytes: 1408,
         leaf_rows: MAX_ROWS,
         fanout: FANOUT,
