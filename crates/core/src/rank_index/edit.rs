@@ -1,15 +1,15 @@
 //! Changing a leaf in place, and moving it to a block of another size.
 
 use super::Record;
-use super::head::{HEADER, Head, Header, MAX_STRIDE, REFERENCE, narrow};
-use super::leaf::{HOLE, Leaf, Tagged, reference};
+use super::head::{HEADER, Head, Header, MAX_STRIDE, REFERENCE};
+use super::leaf::{HOLE, Leaf, Tagged, bits_before, reference};
 use super::packed::{Form, Packed};
 
 impl Leaf<'_> {
     /// Writes the rows into a block for which `head` was made: the same rows, without holes, with room for more or fewer.
     pub(super) fn copy_to(&self, mut head: Head, block: &mut [u8]) {
         let old = self.head();
-        head.run = head.run.moved(|slot| self.row_before(slot.min(old.slots)));
+        head.run = head.run.moved(|slot| self.row_at(slot.min(old.slots)));
         head.write(block);
         let stride = head.stride();
         let (mut filled, mut to) = (self.filled(), 0);
@@ -69,10 +69,9 @@ pub(super) fn try_insert(
 fn nearest_free(leaf: Leaf<'_>, head: &Head, slot: usize, id: Packed<'_>) -> Option<usize> {
     let end = head.has_room_for(id, leaf.block.len()).then_some(head.slots);
     let holes = leaf.holes();
-    let after = holes.checked_shr(u32::from(narrow(slot))).unwrap_or(0);
-    let after = if after == 0 { end } else { Some(slot + after.trailing_zeros() as usize) };
-    let before =
-        holes & ((1_u128.checked_shl(u32::from(narrow(slot))).unwrap_or(0)).wrapping_sub(1));
+    let before = holes & bits_before(slot);
+    let after = (holes ^ before).trailing_zeros();
+    let after = if after == u128::BITS { end } else { Some(after as usize) };
     let before = before.checked_ilog2().map(|before| before as usize);
     match (before, after) {
         (Some(before), Some(after)) if after - slot <= slot - 1 - before => Some(after),
@@ -189,7 +188,7 @@ pub(super) fn remove(block: &mut [u8], slot: usize) -> (usize, usize) {
 fn cut_holes(block: &mut [u8]) {
     let tags = &block[HEADER..HEADER + Header::of(block).slots()];
     let last = tags.iter().rposition(|tag| *tag != HOLE);
-    Head::write_slots(block, last.map_or(0, |last| last + 1));
+    Head::cut_slots(block, last.map_or(0, |last| last + 1));
 }
 
 /// Closes the gaps that a row and its id leave among the others.
@@ -201,6 +200,7 @@ fn remove_mixed(block: &mut [u8], slot: usize) -> (usize, usize) {
     ids.copy_within(gone + bytes..head.id_bytes, gone);
     head.id_bytes -= bytes;
     (head.rows, head.slots) = (head.rows - 1, head.slots - 1);
+    head.run = head.run.moved(|next| next - usize::from(slot < next));
     shift(block, &head, slot, head.slots);
     for slot in 0..head.slots {
         let at = head.at(slot);

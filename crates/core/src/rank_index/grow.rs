@@ -100,8 +100,8 @@ impl Tree {
                 // Rows that are wider than they have to be by now are narrowed before a leaf in the middle counts as full.
                 Insertion::Full | Insertion::Refused => {
                     let view = self.leaf(leaf);
-                    let row = view.row_before(slot);
-                    let run = view.head().run.moved(|slot| view.row_before(slot.min(view.slots())));
+                    let row = view.row_at(slot);
+                    let run = view.head().run.moved(|slot| view.row_at(slot.min(view.slots())));
                     let run = run.after(row);
                     let mut draft = Draft::default();
                     draft.append(leaf, view);

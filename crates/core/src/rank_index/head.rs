@@ -53,8 +53,8 @@ impl Run {
     const LONG: u8 = 8;
 
     /// The same after one more.
-    pub(super) fn after(mut self, row: usize) -> Self {
-        self.inserted(row);
+    pub(super) fn after(mut self, slot: usize) -> Self {
+        self.inserted(slot);
         self
     }
 
@@ -63,15 +63,15 @@ impl Run {
     }
 
     #[inline]
-    pub(super) fn inserted(&mut self, row: usize) {
-        let follows = usize::from(self.next) == row;
+    pub(super) fn inserted(&mut self, slot: usize) {
+        let follows = usize::from(self.next) == slot;
         self.length = if follows { self.length.saturating_add(1) } else { 0 };
-        self.next = narrow(row + 1);
+        self.next = narrow(slot + 1);
     }
 
-    /// The same where rows of a leaf moved together: `row` tells where one is now.
-    pub(super) fn moved(mut self, row: impl FnOnce(usize) -> usize) -> Self {
-        self.next = narrow(row(usize::from(self.next)));
+    /// The same where rows of a leaf moved: `now` tells where one is.
+    pub(super) fn moved(mut self, now: impl FnOnce(usize) -> usize) -> Self {
+        self.next = narrow(now(usize::from(self.next)));
         self
     }
 }
@@ -205,10 +205,11 @@ impl Head {
         block[4] = narrow(rows);
     }
 
-    /// Writes that there are so many slots.
+    /// Writes that there are only so many slots. A run that was at their end goes on there.
     #[inline]
-    pub(super) fn write_slots(block: &mut [u8], slots: usize) {
+    pub(super) fn cut_slots(block: &mut [u8], slots: usize) {
         block[15] = narrow(slots);
+        block[7] = block[7].min(narrow(slots));
     }
 
     /// Writes what an insertion or a removal changes.

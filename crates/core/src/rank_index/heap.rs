@@ -8,7 +8,7 @@
 
 use super::mem::{HUGE, LINE, Region};
 
-/// Where a block is: page number and line within the page. 14 + 15 bits reach 32 GiB.
+/// Where a block is: page number and line within the page. 17 + 15 bits reach 256 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(transparent)]
 pub(super) struct Address(u32);
@@ -17,14 +17,12 @@ const LINES_PER_PAGE: usize = HUGE / LINE;
 const LINE_BITS: u32 = LINES_PER_PAGE.trailing_zeros();
 
 impl Address {
-    /// A number of so many bits says it.
-    pub(super) const BITS: u32 = 29;
     /// Of no block: there is no page of this number.
-    pub(super) const NONE: Self = Self((1 << Self::BITS) - 1);
+    pub(super) const NONE: Self = Self(u32::MAX);
 
     fn new(page: usize, line: usize) -> Self {
         let page = u32::try_from(page).ok().filter(|page| *page < Self::NONE.0 >> LINE_BITS);
-        let page = page.expect("an index below 32 GiB");
+        let page = page.expect("an index below 256 GiB");
         #[expect(clippy::cast_possible_truncation, reason = "a line number has 15 bits")]
         Self(page << LINE_BITS | line as u32)
     }

@@ -23,7 +23,7 @@ use std::cmp::Ordering;
 
 use super::Record;
 use super::bucket::bits_of;
-use super::head::{HEADER, Head, Header};
+use super::head::{HEADER, Head, Header, narrow};
 use super::lanes;
 use super::packed::{Form, Packed};
 use crate::{SortKey, time::Millis};
@@ -92,8 +92,8 @@ impl<'a> Leaf<'a> {
 
     /// The slots of the rows, in order.
     #[inline]
-    pub(super) fn filled(&self) -> Filled {
-        Filled(!self.holes() & (u128::MAX >> (lanes::MOST - self.slots())))
+    pub(super) fn filled(&self) -> Slots {
+        Slots(!self.holes() & (u128::MAX >> (lanes::MOST - self.slots())))
     }
 
     /// The slot of the first row.
@@ -108,10 +108,10 @@ impl<'a> Leaf<'a> {
         self.slots() - 1
     }
 
-    /// How many rows are before a slot.
+    /// How many rows are before a slot, all of them if there is no such slot.
     #[inline]
     pub(super) fn row_at(&self, slot: usize) -> usize {
-        slot - (self.holes() & ((1 << slot) - 1)).count_ones() as usize
+        slot - (self.holes() & bits_before(slot)).count_ones() as usize
     }
 
     /// The slot of a row.
@@ -131,8 +131,8 @@ impl<'a> Leaf<'a> {
 
     /// The slots that have a tag.
     #[inline]
-    pub(super) fn tagged(&self, tag: u8) -> Filled {
-        Filled(lanes::equal(&self.block[HEADER..], self.slots(), tag))
+    pub(super) fn tagged(&self, tag: u8) -> Slots {
+        Slots(lanes::equal(&self.block[HEADER..], self.slots(), tag))
     }
 
     #[inline]
@@ -223,13 +223,7 @@ impl<'a> Leaf<'a> {
 
     /// How many rows have a smaller folded score.
     pub(super) fn before_score(&self, folded: i64) -> usize {
-        self.row_before(partition(self.slots(), |slot| self.folded(slot) < folded))
-    }
-
-    /// How many rows are before a slot, or all if there is no such slot.
-    #[inline]
-    pub(super) fn row_before(&self, slot: usize) -> usize {
-        if slot == self.slots() { self.rows() } else { self.row_at(slot) }
+        self.row_at(partition(self.slots(), |slot| self.folded(slot) < folded))
     }
 
     /// How many slots come before this key and id. Most who come have the latest time of their score, and come last.
@@ -252,8 +246,13 @@ impl<'a> Leaf<'a> {
         assert_eq!(self.filled().count(), self.rows());
         let tags = self.filled().all(|slot| self.tag(slot) == tag_of(self.id_in(slot).hash()));
         assert!(tags, "a tag is that of its id");
-        let keys = (1..self.slots()).map(|slot| self.key(slot - 1)..=self.key(slot));
-        assert!(keys.into_iter().all(|keys| keys.start() <= keys.end()), "holes are in order too");
+        let ordered = (1..self.slots()).all(|slot| {
+            let order = self.cmp(slot - 1, self.key(slot), self.id_in(slot));
+            // Who left may have come back.
+            order.is_lt()
+                || order.is_eq() && [slot - 1, slot].map(|at| self.tag(at)).contains(&HOLE)
+        });
+        assert!(ordered, "holes are in order too");
         assert!(self.header.form().is_some() || self.rows() == self.slots());
         assert!(self.head().size() <= self.block.len());
         let ids = self.filled().map(|slot| self.id_in(slot).bytes.len());
@@ -262,13 +261,20 @@ impl<'a> Leaf<'a> {
     }
 }
 
+/// A bit for each slot before one, which may be the one after all that there can be.
+#[inline]
+pub(super) fn bits_before(slot: usize) -> u128 {
+    debug_assert!(slot <= lanes::MOST);
+    !u128::MAX.unbounded_shl(u32::from(narrow(slot)))
+}
+
 /// A player as a leaf has it.
 pub(super) type Tagged<'a> = (Packed<'a>, u8);
 
 /// Slots, by a bit for each.
-pub(super) struct Filled(u128);
+pub(super) struct Slots(u128);
 
-impl Filled {
+impl Slots {
     /// How many are next to each other from the first one on.
     #[inline]
     pub(super) fn next_run(&mut self) -> Option<(usize, usize)> {
@@ -287,7 +293,7 @@ impl Filled {
     }
 }
 
-impl Iterator for Filled {
+impl Iterator for Slots {
     type Item = usize;
 
     #[inline]

@@ -491,7 +491,7 @@ impl RankIndex {
         let leaf = self.tree.leaf(number);
         let slot = leaf.before(key, id);
         let held = leaf.is_in(slot, id) && leaf.key(slot) == key;
-        let before = before + leaf.row_before(slot) as u64;
+        let before = before + leaf.row_at(slot) as u64;
         (Position(before), Position(before + u64::from(held)))
     }
 }

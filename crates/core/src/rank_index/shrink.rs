@@ -11,17 +11,11 @@ use super::tree::{NONE, Place, Tree};
 
 impl Tree {
     /// Removes the player at a place.
-    pub(super) fn remove(&mut self, locator: &mut Locator, place: Place) {
-        let mut link = self.leaves.parent(place.leaf);
+    pub(super) fn remove(&mut self, locator: &mut Locator, Place { leaf, slot }: Place) {
+        let mut link = self.leaves.parent(leaf);
         while let Some((above, index)) = link.get() {
             link = self.nodes.count_down(above, index);
         }
-        self.take_out(locator, place);
-    }
-
-    /// Removes the player at a place, the counts above being right already.
-    #[inline]
-    pub(super) fn take_out(&mut self, locator: &mut Locator, Place { leaf, slot }: Place) {
         let (at, parent) = (self.leaves.at(leaf), self.leaves.parent(leaf));
         let was_first = self.leaf(leaf).first() == slot;
         let (rows, size) = edit::remove(self.blocks.block_mut(at), slot);

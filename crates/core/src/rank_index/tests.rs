@@ -579,6 +579,31 @@ fn who_leaves_leaves_a_hole_which_someone_else_fills() {
 }
 
 #[test]
+fn a_leaf_of_128_slots_has_holes_at_its_edges() {
+    let id = |n: i64| format!("{n:04x}");
+    for gone in [vec![0], vec![0, 63, 126], vec![127], vec![63, 64, 126, 127], vec![0, 1, 2]] {
+        for came in [-1, 0, 1, 126, 127, 128, 129, 253, 254, 255, 256] {
+            let mut index = RankIndex::new();
+            let mut model = Model::default();
+            for n in 0..128 {
+                index.upsert(&id(n), record(2 * n, 7));
+                model.upsert(&id(n), record(2 * n, 7));
+            }
+            assert_eq!((index.tree.height, index.tree.leaf(0).slots()), (0, 128));
+            for n in &gone {
+                assert_eq!(index.remove(&id(*n)), model.remove(&id(*n)));
+                assert_same(&index, &model);
+            }
+            for n in 0..4 {
+                let (id, record) = (id(1_000 + n), record(came, n));
+                assert_eq!(index.upsert(&id, record), model.upsert(&id, record));
+                assert_same(&index, &model);
+            }
+        }
+    }
+}
+
+#[test]
 fn players_whom_the_locator_cannot_tell_apart_are_both_there_when_it_grows() {
     let mut seen: BTreeMap<u16, String> = BTreeMap::new();
     let mut pairs = Vec::new();

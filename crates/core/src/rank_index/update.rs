@@ -65,7 +65,7 @@ impl Tree {
         let view = self.leaf(leaf);
         let target = view.before(record.key, id);
         // The row as it is still counts.
-        let row = view.row_before(target) - usize::from(slot < target);
+        let row = view.row_at(target) - usize::from(slot < target);
         let inside = row > 0 && row + 1 < view.rows();
         let stays = (target == slot || target == slot + 1) && view.key(slot) == record.key;
         if !(inside || stays || self.height == 0) {
