@@ -1,40 +1,49 @@
 //! Shortcuts to the places where scores end.
 //!
 //! On a board with many ties nearly everything happens at few places: a new score goes to the end of the players who have
-//! it. The way down to it from the root is a row of cache misses; a finger is the number of the leaf where it ended last time. It is
+//! it. The way down to it from the root is a row of cache misses; a finger is the leaf where it ended last time. It is
 //! a hint: the leaf itself says whether it still holds, or the separators of its parent do.
+
+use super::heap::Address;
+use super::tree::NONE;
 
 /// Scores that are remembered, at most: more than most boards have, and small enough for the nearest caches.
 const SLOTS: usize = 8192;
-/// Bits of a slot that are the leaf's number.
-const LEAF_BITS: u32 = 24;
+/// Where the players with a score ended last time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Finger {
+    folded: i64,
+    pub(super) leaf: u32,
+    /// Where the block of that leaf was then, and mostly still is: it can be fetched before that is known.
+    pub(super) block: Address,
+}
 
-/// A leaf for each of some scores, in one number: the low bits of the score, and the leaf's number plus one.
-pub(super) struct Fingers(Option<Box<[u64; SLOTS]>>);
+/// A finger for each of some scores.
+pub(super) struct Fingers(Option<Box<[Finger; SLOTS]>>);
 
 impl Fingers {
     pub(super) const fn new() -> Self {
         Self(None)
     }
 
-    /// Begins to remember: 64 KiB that a large tree is worth.
+    /// Begins to remember: 128 KiB that a large tree is worth.
     pub(super) fn start(&mut self) {
         if self.0.is_none() {
-            self.0 = vec![0; SLOTS].try_into().ok();
+            let none = Finger { folded: 0, leaf: NONE, block: Address::NONE };
+            self.0 = vec![none; SLOTS].try_into().ok();
         }
     }
 
     #[inline]
-    pub(super) fn get(&self, folded: i64) -> Option<u32> {
+    pub(super) fn get(&self, folded: i64) -> Option<Finger> {
         let held = self.0.as_ref()?[slot(folded)];
-        let leaf = u32::try_from(held & ((1 << LEAF_BITS) - 1)).ok()?.checked_sub(1)?;
-        (held >> LEAF_BITS == tag(folded)).then_some(leaf)
+        (held.folded == folded && held.leaf != NONE).then_some(held)
     }
 
     #[inline]
-    pub(super) fn set(&mut self, folded: i64, leaf: u32) {
+    pub(super) fn set(&mut self, folded: i64, leaf: u32, block: Address) {
         if let Some(slots) = &mut self.0 {
-            slots[slot(folded)] = tag(folded) << LEAF_BITS | u64::from(leaf + 1);
+            slots[slot(folded)] = Finger { folded, leaf, block };
         }
     }
 
@@ -50,11 +59,6 @@ fn slot(folded: i64) -> usize {
     let folded = folded.cast_unsigned();
     let far = (folded / ALL).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 51;
     (folded.wrapping_add(far) % ALL) as usize
-}
-
-#[inline]
-fn tag(folded: i64) -> u64 {
-    folded.cast_unsigned() & (u64::MAX >> LEAF_BITS)
 }
 
 /// Whether fingers are worth looking at. A board that is filled from elsewhere, in any order of times, finds nothing at the ends of
@@ -102,15 +106,16 @@ mod tests {
     #[test]
     fn a_finger_is_that_of_its_own_score_only() {
         let mut fingers = Fingers::new();
-        fingers.set(1, 7);
+        fingers.set(1, 7, Address::NONE);
         assert_eq!((fingers.get(1), fingers.bytes()), (None, 0));
         fingers.start();
         for folded in [0, 1, -3, 5_000, -(1 << 53)] {
             assert_eq!(fingers.get(folded), None);
-            fingers.set(folded, 0xff_fffe);
-            assert_eq!(fingers.get(folded), Some(0xff_fffe));
-            fingers.set(folded, 0);
-            assert_eq!(fingers.get(folded), Some(0));
+            for leaf in [0xff_fffe, 0] {
+                fingers.set(folded, leaf, Address::NONE);
+                let held = Finger { folded, leaf, block: Address::NONE };
+                assert_eq!(fingers.get(folded), Some(held));
+            }
             assert_eq!(fingers.get(folded + 2), None);
         }
     }

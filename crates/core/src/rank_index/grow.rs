@@ -50,7 +50,7 @@ impl Tree {
         };
         let slot = self.leaf(leaf).before(record.key, id);
         let place = self.insert_at(locator, Place { leaf, slot }, player, record);
-        self.ends.set(record.key.folded, place.leaf);
+        self.ends.set(record.key.folded, place.leaf, self.leaves.at(place.leaf));
         place
     }
 

@@ -251,6 +251,14 @@ impl Heap {
         }
     }
 
+    /// The first bytes of what was a block some time ago, as far as there is anything now: to fetch ahead.
+    #[inline]
+    pub(super) fn start(&self, address: Address, bytes: usize) -> &[u8] {
+        let memory = self.pages.get(address.page()).and_then(|page| page.memory.as_ref());
+        let from = address.line() * LINE;
+        memory.and_then(|memory| memory.get(from..from + bytes)).unwrap_or(&[])
+    }
+
     /// How many bytes the block has room for.
     #[inline]
     pub(super) fn capacity(&self, address: Address) -> usize {

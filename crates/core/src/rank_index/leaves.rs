@@ -5,17 +5,17 @@
 
 use super::heap::Address;
 use super::node::Link;
-use super::paged::Paged;
+use super::table::Table;
 
 /// A free number has no block, and the next free one as its parent.
 pub(super) struct Leaves {
-    blocks: Paged<Address, 19>,
-    parents: Paged<Link, 19>,
+    blocks: Table<Address>,
+    parents: Table<Link>,
 }
 
 impl Leaves {
     pub(super) const fn new() -> Self {
-        Self { blocks: Paged::new(), parents: Paged::new() }
+        Self { blocks: Table::new(), parents: Table::new() }
     }
 
     /// How many numbers there are, those that are free among them.

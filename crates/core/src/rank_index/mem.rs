@@ -55,6 +55,11 @@ unsafe impl<T: Plain> Send for Region<T> {}
 unsafe impl<T: Plain> Sync for Region<T> {}
 
 impl<T: Plain> Region<T> {
+    /// Of no values, and without memory.
+    pub(super) const fn empty() -> Self {
+        Self { start: NonNull::dangling(), len: 0, owns: PhantomData }
+    }
+
     pub(super) fn zeroed(len: usize) -> Self {
         let layout = Self::layout(len);
         assert!(layout.size() > 0, "a region holds something");
@@ -99,7 +104,7 @@ impl<T: Plain> Region<T> {
 impl<T: Plain> Deref for Region<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        // SAFETY: `start` points to `len` values, all initialised (zero is one), owned by self.
+        // SAFETY: `start` points to `len` values, all initialised (zero is one), owned by self; or to nowhere, and there are none.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -113,6 +118,9 @@ impl<T: Plain> DerefMut for Region<T> {
 
 impl<T> Drop for Region<T> {
     fn drop(&mut self) {
+        if self.len == 0 {
+            return;
+        }
         let exact = Layout::array::<T>(self.len).expect("it was allocated with it");
         let align = if exact.size() >= HUGE { HUGE } else { LINE };
         let layout = exact.align_to(align).expect("it was allocated with it");

@@ -81,6 +81,7 @@ mod node;
 mod packed;
 mod paged;
 mod shrink;
+mod table;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -322,12 +323,12 @@ impl RankIndex {
         let ranked = ties == Some(Ties::Earliest);
         let Self { tree, locator, total, .. } = self;
         let finger = tree.expected(record.key);
-        tree.prefetch_where(finger);
+        tree.prefetch_expected(finger);
         *total += i128::from(record.key.folded);
         // Not the spot's, which may be anyone's.
         let hash = id.hash();
         let spot = spot.and_then(|Spot { place, .. }| tree.still_at(place, id, hash));
-        tree.prefetch_expected(finger);
+        tree.prefetch_parent_of(finger);
         let Some(place) = spot.or_else(|| locate(tree, locator, hash, id)) else {
             // Before the tree changes: a split of a shard asks who is where.
             locator.reserve(|slots, known, out| hashes_of(tree, slots, known, out));

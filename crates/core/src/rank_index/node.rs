@@ -4,6 +4,7 @@ use super::lanes::sum_before;
 use super::leaf::partition;
 use super::mem::{prefetch, sum_of_first};
 use super::paged::Paged;
+use super::table::Table;
 use crate::SortKey;
 
 /// Children of a node: as many one-byte counts as fit a cache line beside the header.
@@ -126,13 +127,13 @@ pub(super) struct NodeMut<'a> {
 
 /// Nodes by number.
 pub(super) struct Nodes {
-    counts: Paged<Counts, 15>,
+    counts: Table<Counts>,
     children: Paged<Children, 11>,
 }
 
 impl Nodes {
     pub(super) const fn new() -> Self {
-        Self { counts: Paged::new(), children: Paged::new() }
+        Self { counts: Table::new(), children: Paged::new() }
     }
 
     #[inline]
@@ -150,6 +151,12 @@ impl Nodes {
     #[inline]
     pub(super) fn counts(&self, number: u32) -> &Counts {
         &self.counts[number as usize]
+    }
+
+    /// The same for fetching ahead, if there is such a number.
+    #[inline]
+    pub(super) fn counts_entry(&self, number: u32) -> Option<&Counts> {
+        self.counts.get(number as usize)
     }
 
     #[inline]

@@ -33,14 +33,6 @@ impl<T: Plain, const SHIFT: u32> Paged<T, SHIFT> {
         number
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.len
-    }
-
-    pub(super) fn get(&self, number: usize) -> Option<&T> {
-        (number < self.len).then(|| &self[number])
-    }
-
     pub(super) fn bytes(&self) -> usize {
         self.pages.capacity() * size_of::<Region<T>>()
             + self.pages.iter().map(Region::bytes).sum::<usize>()

@@ -415,8 +415,9 @@ fn appended(limits: &'static Limits, id: impl Fn(u64) -> String, scores: i64) ->
         let folded = found.map_or(0, |(record, _)| (record.key.folded - by) % scores);
         let won = record(folded, step);
         let before = leaves(&index);
-        let expected = index.tree.expected(won.key).and_then(|leaf| {
-            let ends = index.tree.leaves.in_use(leaf).map(|_| index.tree.leaf(leaf))?;
+        let expected = index.tree.expected(won.key).and_then(|finger| {
+            let leaf = finger.leaf;
+            let ends = index.tree.leaf_in_use(leaf)?;
             ends.ends_before(won.key).then_some((leaf, ends.slots() == ends.header.cap()))
         });
         let place = found.map(|(_, spot)| spot.place);

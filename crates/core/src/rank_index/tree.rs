@@ -10,7 +10,7 @@
 use super::Position;
 use super::bucket::MAX_LEAVES;
 use super::draft::Draft;
-use super::fingers::{Fingers, Trust};
+use super::fingers::{Finger, Fingers, Trust};
 use super::head::{Head, MAX_ROWS};
 use super::heap::{Address, Heap};
 use super::leaf::{Leaf, partition, tag_of};
@@ -127,7 +127,7 @@ impl Tree {
 
     /// A leaf, if the number is that of one.
     #[inline]
-    fn leaf_in_use(&self, leaf: u32) -> Option<Leaf<'_>> {
+    pub(super) fn leaf_in_use(&self, leaf: u32) -> Option<Leaf<'_>> {
         Some(Leaf::new(self.blocks.block(self.leaves.in_use(leaf)?)))
     }
 
@@ -189,15 +189,14 @@ impl Tree {
 
     /// The leaf to which a player with this key will probably go.
     #[inline]
-    pub(super) fn expected(&self, key: SortKey) -> Option<u32> {
-        let leaf = if self.trust.pays() { self.ends.get(key.folded)? } else { return None };
-        ((leaf as usize) < self.leaves.len()).then_some(leaf)
+    pub(super) fn expected(&self, key: SortKey) -> Option<Finger> {
+        if self.trust.pays() { self.ends.get(key.folded) } else { None }
     }
 
     /// The leaf in which a player with this score was inserted last, if a player with this key belongs there as well.
     #[inline]
     pub(super) fn finger(&mut self, key: SortKey) -> Option<u32> {
-        let leaf = self.ends.get(key.folded)?;
+        let leaf = self.ends.get(key.folded)?.leaf;
         let found = self.leaf_in_use(leaf).is_some_and(|view| view.ends_before(key))
             || self.is_between(leaf, key);
         self.trust.note(found);

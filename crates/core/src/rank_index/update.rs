@@ -7,6 +7,7 @@
 use super::Record;
 use super::draft::Draft;
 use super::edit;
+use super::fingers::Finger;
 use super::head::Run;
 use super::leaf::{Tagged, tag_of};
 use super::locator::Locator;
@@ -30,12 +31,12 @@ impl Tree {
         locator: &mut Locator,
         Player { id, hash, place }: Player<'_>,
         record: Record,
-        finger: Option<u32>,
+        finger: Option<Finger>,
     ) -> Place {
         // First out of the one leaf: the other one is still on its way.
         self.remove(locator, place);
         let player = (id, tag_of(hash));
-        let appended = finger.and_then(|leaf| self.append(leaf, player, record));
+        let appended = finger.and_then(|finger| self.append(finger.leaf, player, record));
         let now = appended.unwrap_or_else(|| self.insert(locator, player, record));
         // Others with these bits of hash may be in either leaf: which of them is meant does not matter to the locator.
         if now.leaf != place.leaf {

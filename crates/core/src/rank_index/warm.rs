@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use super::bucket::{Bucket, Slot};
+use super::fingers::Finger;
 use super::head::{HEADER, MAX_ROWS};
 use super::heap::Address;
 use super::leaf::{Leaf, tag_of, tag_of_bits};
@@ -57,7 +58,7 @@ impl RankIndex {
             match step {
                 0 => {
                     for spot in group {
-                        self.tree.prefetch_where(Some(spot.place.leaf));
+                        self.tree.prefetch_first(spot.place.leaf, Address::NONE);
                         let buckets = self.locator.buckets_for(spot.hash);
                         buckets.into_iter().flatten().for_each(prefetch);
                     }
@@ -184,7 +185,7 @@ impl RankIndex {
                         let Some([first, second]) = sought.buckets else { continue };
                         let candidate = |bucket| candidates(bucket, sought.hash).next();
                         if let Some(leaf) = candidate(first).or_else(|| candidate(second)) {
-                            self.tree.prefetch_where(Some(leaf));
+                            self.tree.prefetch_where(leaf);
                             sought.leaf = leaf;
                         }
                     }
@@ -228,7 +229,7 @@ pub(super) fn hashes_of(tree: &Tree, slots: &[Slot], known: Known, out: &mut Vec
         for (at, slot) in slots[range].iter().enumerate() {
             let leaf = || tree.leaf(slot.leaf);
             match step {
-                0 => tree.prefetch_where(Some(slot.leaf)),
+                0 => tree.prefetch_where(slot.leaf),
                 1 => leaf().prefetch_start(),
                 2 => {
                     let leaf = leaf();
@@ -271,16 +272,16 @@ struct Sought<'a> {
 
 impl Tree {
     /// Fetches the way to the places of these keys: by the leaf where that probably is, or down from the root.
-    fn descend(&self, ways: &[(u128, Option<u32>)]) {
+    fn descend(&self, ways: &[(u128, Option<Finger>)]) {
         if self.root == NONE {
             return;
         }
-        let mut leaves = [NONE; WARM];
+        let mut leaves = [(NONE, Address::NONE); WARM];
         let mut down = [(0, 0, NONE); WARM];
         let mut going_down = 0;
         for (at, (key, finger)) in ways.iter().enumerate() {
-            if let Some(number) = finger {
-                leaves[at] = *number;
+            if let Some(finger) = finger {
+                leaves[at] = (finger.leaf, finger.block);
             } else {
                 down[going_down] = (at, *key, self.root);
                 going_down += 1;
@@ -299,32 +300,30 @@ impl Tree {
                 }
             }
         }
-        for (at, _, number) in down {
-            leaves[*at] = *number;
+        for (_, _, leaf) in &*down {
+            self.prefetch_where(*leaf);
+        }
+        for (at, _, leaf) in down {
+            leaves[*at] = (*leaf, self.leaves.at(*leaf));
         }
         let leaves = &leaves[..ways.len()];
-        let live = |leaf: &u32| self.leaves.at(*leaf) != Address::NONE;
-        for (step, range) in turns(leaves.len(), 4) {
-            let group = &leaves[range];
-            let live = || group.iter().copied().filter(live);
-            match step {
-                0 => group.iter().for_each(|leaf| self.prefetch_where(Some(*leaf))),
-                1 => live().for_each(|leaf| {
-                    prefetch(&self.block(leaf)[0]);
-                    self.leaves.parent_entry(leaf).into_iter().for_each(prefetch);
-                }),
-                2 => live().for_each(|leaf| {
-                    self.leaf(leaf).prefetch_start();
-                    self.prefetch_parent(leaf);
-                }),
-                _ => live().for_each(|leaf| self.prefetch_end(leaf)),
+        for (step, range) in turns(leaves.len(), 3) {
+            for (leaf, block) in &leaves[range] {
+                match step {
+                    0 => self.prefetch_first(*leaf, *block),
+                    1 => {
+                        prefetch_all(self.blocks.start(*block, START));
+                        self.prefetch_parent(*leaf);
+                    }
+                    _ => self.prefetch_end(*leaf),
+                }
             }
         }
     }
 
     /// Asks for the last row of a leaf, the place of the next one, and the next leaf's first key where that matters.
     fn prefetch_end(&self, number: u32) {
-        let leaf = self.leaf(number);
+        let Some(leaf) = self.leaf_in_use(number) else { return };
         if !leaf.header.closed() {
             self.prefetch_separators(number);
         }
@@ -333,21 +332,34 @@ impl Tree {
         }
     }
 
-    /// Asks where the leaf is to which a player will probably go.
+    /// Asks where a leaf is.
     #[inline]
-    pub(super) fn prefetch_where(&self, expected: Option<u32>) {
-        if let Some(leaf) = expected {
-            self.leaves.entry(leaf).into_iter().for_each(prefetch);
+    pub(super) fn prefetch_where(&self, leaf: u32) {
+        self.leaves.entry(leaf).into_iter().for_each(prefetch);
+    }
+
+    /// Asks for all that is known of a leaf by its number, and for the first line of its block, which was there the last time.
+    #[inline]
+    fn prefetch_first(&self, leaf: u32, block: Address) {
+        prefetch_all(self.blocks.start(block, 1));
+        self.prefetch_where(leaf);
+        self.leaves.parent_entry(leaf).into_iter().for_each(prefetch);
+    }
+
+    /// Asks for the leaf to which a player will probably go.
+    #[inline]
+    pub(super) fn prefetch_expected(&self, expected: Option<Finger>) {
+        if let Some(Finger { leaf, block, .. }) = expected {
+            self.prefetch_first(leaf, block);
+            prefetch_all(self.blocks.start(block, START));
         }
     }
 
-    /// Asks for the beginning of that leaf, once it is known where it is.
+    /// Asks for the node above that leaf, once it is known which one that is.
     #[inline]
-    pub(super) fn prefetch_expected(&self, expected: Option<u32>) {
-        if let Some((leaf, at)) = expected.and_then(|leaf| Some((leaf, self.leaves.in_use(leaf)?)))
-        {
-            Leaf::new(self.blocks.whole(at)).prefetch_start();
-            self.prefetch_parent(leaf);
+    pub(super) fn prefetch_parent_of(&self, expected: Option<Finger>) {
+        if let Some(finger) = expected {
+            self.prefetch_parent(finger.leaf);
         }
     }
 
@@ -361,9 +373,10 @@ impl Tree {
     /// Asks for what a climb reads of a leaf's parent.
     #[inline]
     pub(super) fn prefetch_parent(&self, leaf: u32) {
-        if let Some((parent, _)) = self.leaves.parent(leaf).get() {
-            prefetch(self.nodes.counts(parent));
-        }
+        // What a free number has instead of a parent may be the number of no node.
+        let parent = self.leaves.parent_entry(leaf).and_then(|link| link.get());
+        let counts = parent.and_then(|(parent, _)| self.nodes.counts_entry(parent));
+        counts.into_iter().for_each(prefetch);
     }
 
     /// Asks for a leaf's block.
