@@ -49,7 +49,15 @@ pub(super) struct Heap {
     pages: Vec<Page>,
     /// One list per size in use, in order of creation: there are at most a few dozen sizes, of which few are in use.
     classes: Vec<Class>,
+    /// A whole page that nobody needs, where there are many: one size takes what another gives up, and it comes neither from the system
+    /// nor has to be cleared.
+    spare: Option<Region<u8>>,
+    /// Pages that have memory.
+    in_use: u32,
 }
+
+/// Pages from which on half a page is little: the last page of a size becomes a whole one then, and is not cut up again soon.
+const MANY: u32 = 64;
 
 struct Page {
     memory: Option<Region<u8>>,
@@ -141,7 +149,7 @@ impl Class {
 
 impl Heap {
     pub(super) const fn new() -> Self {
-        Self { pages: Vec::new(), classes: Vec::new() }
+        Self { pages: Vec::new(), classes: Vec::new(), spare: None, in_use: 0 }
     }
 
     /// The largest block there can be.
@@ -170,13 +178,51 @@ impl Heap {
         class.blocks += 1;
         let address = class.address(block);
         let end = (address.line() + class.lines as usize) * LINE;
-        let page = &mut self.pages[address.page()];
-        let memory = page.memory.as_mut().expect("a page of a class has memory");
-        if memory.len() < end {
+        let len = self.memory_of(address).len();
+        if len < end {
             // Only the last page of a size may be smaller than a page: small indexes stay small, large ones lose little.
-            memory.resize((memory.len() + memory.len() / 4).max(end).min(HUGE));
+            let more = (len + len / 4).max(end);
+            let whole = more >= if self.in_use < MANY { HUGE } else { HUGE / 2 };
+            self.resize(address, if whole { HUGE } else { more });
         }
         address
+    }
+
+    fn memory_of(&mut self, address: Address) -> &mut Region<u8> {
+        let memory = self.pages[address.page()].memory.as_mut();
+        memory.expect("a page of a class has memory")
+    }
+
+    /// Gives the page of an address memory of another size.
+    fn resize(&mut self, address: Address, len: usize) {
+        match self.spare.take() {
+            Some(mut whole) if len == HUGE => {
+                let memory = self.memory_of(address);
+                whole[..memory.len()].copy_from_slice(memory);
+                *memory = whole;
+            }
+            spare => {
+                self.spare = spare;
+                let memory = self.memory_of(address);
+                if memory.len() < HUGE {
+                    memory.resize(len);
+                    return;
+                }
+                let mut part = Region::zeroed(len);
+                part.copy_from_slice(&memory[..len]);
+                let whole = std::mem::replace(memory, part);
+                self.keep(whole);
+            }
+        }
+    }
+
+    /// Keeps a page that is no longer needed, if it is a whole one and there are many.
+    fn keep(&mut self, memory: Region<u8>) {
+        if self.in_use < MANY {
+            self.spare = None;
+        } else if memory.len() == HUGE {
+            self.spare = Some(memory);
+        }
     }
 
     /// Gives a block back. The block that moved, if any, is at its new address from now on.
@@ -216,11 +262,10 @@ impl Heap {
             self.drop_last_page(class);
             return;
         }
-        let memory = self.pages[last.page()].memory.as_mut();
-        let memory = memory.expect("a page of a class has memory");
-        let used = last.line() * LINE;
-        if memory.len() > 4096 && used < memory.len() / 2 {
-            memory.resize(used + (used / 4).max(2048));
+        let (used, len) = (last.line() * LINE, self.memory_of(last).len());
+        let whole = len == HUGE && self.in_use >= MANY;
+        if len > 4096 && used < if whole { HUGE / 4 } else { len / 2 } {
+            self.resize(last, used + (used / 4).max(2048));
         }
     }
 
@@ -267,7 +312,7 @@ impl Heap {
 
     pub(super) fn bytes(&self) -> usize {
         let memory = self.pages.iter().filter_map(|page| page.memory.as_ref());
-        memory.map(Region::bytes).sum::<usize>()
+        memory.chain(&self.spare).map(Region::bytes).sum::<usize>()
             + self.pages.capacity() * size_of::<Page>()
             + self.classes.capacity() * size_of::<Class>()
             + self.classes.iter().map(Class::bytes).sum::<usize>()
@@ -309,6 +354,7 @@ impl Heap {
         } else {
             self.pages[number] = page;
         }
+        self.in_use += 1;
         grow_gently(&mut class.pages);
         class.pages.push(narrow(number));
     }
@@ -319,7 +365,9 @@ impl Heap {
         if class.blocks == 0 {
             class.holes = None;
         }
-        self.pages[number as usize].memory = None;
+        let memory = self.pages[number as usize].memory.take();
+        self.in_use -= 1;
+        self.keep(memory.expect("a page of a class has memory"));
     }
 
     /// A block to read, with whatever follows it in its page, and another to write.
@@ -415,5 +463,34 @@ mod tests {
             }
         }
         assert!(heap.bytes() < 4_096, "an empty heap keeps nothing: {}", heap.bytes());
+    }
+
+    #[test]
+    fn among_many_pages_one_size_takes_what_another_gives_up() {
+        let mut heap = Heap::new();
+        let mut large: Vec<Address> = (0..80).map(|owner| heap.allocate(HUGE, owner)).collect();
+        let mut small = Vec::new();
+        for owner in 100..6_000_u32 {
+            let address = heap.allocate(1_000, owner);
+            heap.block_mut(address)[4..8].copy_from_slice(&owner.to_le_bytes());
+            small.push((address, owner));
+            if [1_000, 4_000].contains(&owner) {
+                let before = heap.bytes();
+                assert!(heap.free(large.pop().unwrap()).is_none());
+                assert_eq!(heap.bytes(), before, "a page is kept");
+                assert!(heap.free(large.pop().unwrap()).is_none());
+                assert_eq!(heap.bytes(), before - HUGE, "but one only");
+            }
+        }
+        for (address, owner) in &small {
+            let block = heap.block(*address);
+            assert_eq!([&block[..4], &block[4..8]], [owner.to_le_bytes(); 2]);
+        }
+        for (address, owner) in small.into_iter().skip(100).rev() {
+            assert_eq!(heap.block(address)[4..8], owner.to_le_bytes());
+            assert!(heap.free(address).is_none(), "it was the last one");
+        }
+        large.into_iter().rev().for_each(|address| assert!(heap.free(address).is_none()));
+        assert!(heap.bytes() < HUGE, "with few pages none is kept: {}", heap.bytes());
     }
 }

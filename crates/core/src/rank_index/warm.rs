@@ -327,9 +327,8 @@ impl Tree {
         if !leaf.header.closed() {
             self.prefetch_separators(number);
         }
-        for slot in [leaf.last(), leaf.slots().min(leaf.header.cap() - 1)] {
-            prefetch(&leaf.block[leaf.header.at(slot)]);
-        }
+        leaf.prefetch_row(leaf.last());
+        leaf.prefetch_row(leaf.slots());
     }
 
     /// Asks where a leaf is.
