@@ -11,6 +11,8 @@
 //! bits of the hash choose the shard), and each shard has just the buckets it needs. A split has to know one bit more of each
 //! hash, and asks for the hashes of those who are there: some 3,000 reads of memory that do not wait for each other.
 
+use std::ops::Range;
+
 use super::bucket::{
     Bucket, SLOTS, Slot, bits_of, buckets_of, leaf_in, matching, place, pour, read, set_leaf, write,
 };
@@ -20,23 +22,20 @@ use super::mem::{LINE, prefetch};
 /// Players per shard on average; a shard that waits for its split has up to twice as many. More would make the 16 bits
 /// of hash ambiguous too often, fewer would make the list of shards fall out of the cache.
 pub(super) const PER_SHARD: usize = 1536;
+/// Where the first line of a shard's block says how many slots are in use.
+const LEN: Range<usize> = 4..8;
 /// Buckets of a shard, at most: as many as a block of the heap holds.
 const MAX_BUCKETS: usize = (Heap::MAX_BYTES - LINE) / LINE;
 
 pub(super) struct Locator {
-    shards: Vec<Shard>,
+    /// Where the block of each shard is, and nothing else: every operation reads one of these, at a place that is anywhere, and then
+    /// waits for what is there. How many buckets there are says the size of the block, how many slots are in use its first line.
+    shards: Vec<Address>,
     buckets: Heap,
     len: usize,
     /// Slots for which there was no room in any reasonable number of buckets, which takes more ids with equal hash
     /// bits, or hundreds of thousands in one shard: none, unless someone crafts ids. Slow but right.
     strays: Vec<Stray>,
-}
-
-#[derive(Clone, Copy)]
-struct Shard {
-    at: Address,
-    buckets: u32,
-    len: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -84,8 +83,7 @@ impl Locator {
     pub(super) fn with_shards_for(players: usize) -> Self {
         let mut new = Self::new();
         if players > 0 {
-            let empty = Shard { at: Address::default(), buckets: 0, len: 0 };
-            new.shards = vec![empty; players.div_ceil(PER_SHARD)];
+            new.shards = vec![Address::NONE; players.div_ceil(PER_SHARD)];
         }
         new
     }
@@ -114,7 +112,7 @@ impl Locator {
     /// Gives buckets to the shards that nobody is in.
     pub(super) fn fill_others(&mut self) {
         for number in 0..self.shards.len() {
-            if self.shards[number].buckets == 0 {
+            if self.shards[number] == Address::NONE {
                 self.allocate(number, 1);
             }
         }
@@ -146,9 +144,8 @@ impl Locator {
         mut confirm: impl FnMut(u32) -> Option<R>,
     ) -> Option<R> {
         let number = self.shard_of(hash)?;
-        let shard = &self.shards[number];
         let bits = bits_of(hash);
-        let both = self.both(shard, bits);
+        let both = self.both(number, bits);
         // Every third player is in the second: it comes at the same time as the first.
         prefetch(both[1]);
         for bucket in both {
@@ -170,29 +167,43 @@ impl Locator {
     /// Both buckets that may hold the player.
     #[inline]
     pub(super) fn buckets_for(&self, hash: u64) -> Option<[&Bucket; 2]> {
-        let shard = &self.shards[self.shard_of(hash)?];
-        Some(self.both(shard, bits_of(hash)))
+        Some(self.both(self.shard_of(hash)?, bits_of(hash)))
     }
 
     /// Both buckets of these bits.
     #[inline]
-    fn both(&self, shard: &Shard, bits: u16) -> [&Bucket; 2] {
-        let memory = self.memory(shard);
-        buckets_of(bits, shard.buckets).map(|bucket| &memory[bucket])
-    }
-
-    /// The buckets of a shard, and whatever follows them.
-    #[inline]
-    fn memory(&self, shard: &Shard) -> &[Bucket] {
-        &self.buckets.block(shard.at).as_chunks().0[self.buckets_at()..]
+    fn both(&self, number: usize, bits: u16) -> [&Bucket; 2] {
+        let memory = self.memory(number);
+        buckets_of(bits, narrow(memory.len())).map(|bucket| &memory[bucket])
     }
 
     /// The buckets of a shard.
     #[inline]
-    fn memory_mut(&mut self, number: usize) -> (&mut [Bucket], &mut Shard) {
+    fn memory(&self, number: usize) -> &[Bucket] {
+        &self.buckets.whole(self.shards[number]).as_chunks().0[self.buckets_at()..]
+    }
+
+    #[inline]
+    fn memory_mut(&mut self, number: usize) -> &mut [Bucket] {
         let start = self.buckets_at();
-        let shard = &mut self.shards[number];
-        (&mut self.buckets.block_mut(shard.at).as_chunks_mut().0[start..], shard)
+        &mut self.buckets.block_mut(self.shards[number]).as_chunks_mut().0[start..]
+    }
+
+    /// How many slots of a shard are in use.
+    fn len_of(&self, number: usize) -> usize {
+        if self.shards.len() == 1 {
+            return self.len - self.strays.len();
+        }
+        let block = self.buckets.block(self.shards[number]);
+        u32::from_le_bytes(*block[LEN].first_chunk().expect("four bytes")) as usize
+    }
+
+    /// Says how many are, but for a single shard, which has as many as there are players.
+    fn set_len(&mut self, number: usize, len: usize) {
+        if self.shards.len() > 1 {
+            let block = self.buckets.block_mut(self.shards[number]);
+            block[LEN].copy_from_slice(&narrow(len).to_le_bytes());
+        }
     }
 
     /// Makes sure that one more player finds its shard small enough. Called before the tree changes: a split asks, by `hashes_of`,
@@ -207,8 +218,8 @@ impl Locator {
 
     pub(super) fn insert(&mut self, hash: u64, leaf: u32) {
         let number = self.shard_of(hash).expect("reserved before");
-        self.len += 1;
         self.add(number, Slot { bits: bits_of(hash), leaf });
+        self.len += 1;
     }
 
     /// The player went from one leaf to another.
@@ -220,21 +231,21 @@ impl Locator {
     pub(super) fn remove(&mut self, hash: u64, leaf: u32) {
         let number = self.replace(hash, leaf, None);
         self.len -= 1;
-        let shard = &self.shards[number];
-        if shard.buckets > 2 && (shard.len as usize) * 2 < shard.buckets as usize * SLOTS {
+        let buckets = self.memory(number).len();
+        if buckets > 2 && self.len_of(number) * 2 < buckets * SLOTS {
             let slots = self.slots(number);
             self.refill(number, &slots);
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.shards.capacity() * size_of::<Shard>()
+        self.shards.capacity() * size_of::<Address>()
             + self.strays.capacity() * size_of::<Stray>()
             + self.buckets.bytes()
     }
 
-    /// Where the buckets begin in a shard's block, whose first four bytes are the number of the shard (see [`Heap`]). A line is not
-    /// much for a shard but for a small board: a single block never moves, so nobody asks whose it is.
+    /// Where the buckets begin in a shard's block, whose first line has the number of the shard (see [`Heap`]) and how many slots are
+    /// in use. A line is not much for a shard but for a small board: a single block never moves, so nobody asks whose it is.
     #[inline]
     fn buckets_at(&self) -> usize {
         usize::from(self.shards.len() > 1)
@@ -249,8 +260,8 @@ impl Locator {
     fn replace(&mut self, hash: u64, leaf: u32, to: Option<u32>) -> usize {
         let number = self.shard_of(hash).expect("the player is in the table");
         let bits = bits_of(hash);
-        let (memory, shard) = self.memory_mut(number);
-        let both = buckets_of(bits, shard.buckets);
+        let memory = self.memory_mut(number);
+        let both = buckets_of(bits, narrow(memory.len()));
         let in_bucket = |bucket: usize| {
             let held = &memory[bucket];
             let slot = matching(held, bits).find(|slot| leaf_in(held, *slot) == Some(leaf))?;
@@ -261,7 +272,7 @@ impl Locator {
                 set_leaf(&mut memory[bucket], slot, to);
             } else {
                 write(&mut memory[bucket], slot, None);
-                shard.len -= 1;
+                self.set_len(number, self.len_of(number) - 1);
             }
             return number;
         }
@@ -276,11 +287,12 @@ impl Locator {
     }
 
     fn add(&mut self, number: usize, slot: Slot) {
-        let (memory, shard) = self.memory_mut(number);
-        let largest = shard.buckets as usize == MAX_BUCKETS;
-        if (shard.len as usize) < room_in(shard.buckets) || largest {
-            match place(memory, shard.buckets, slot) {
-                None => shard.len += 1,
+        let (len, memory) = (self.len_of(number), self.memory_mut(number));
+        let buckets = narrow(memory.len());
+        let largest = memory.len() == MAX_BUCKETS;
+        if len < room_in(buckets) || largest {
+            match place(memory, buckets, slot) {
+                None => self.set_len(number, len + 1),
                 Some(slot) if largest => {
                     let shard = narrow(number);
                     self.strays.push(Stray { shard, slot });
@@ -300,9 +312,8 @@ impl Locator {
 
     /// All slots of a shard but the strays.
     fn slots(&self, number: usize) -> Vec<Slot> {
-        let shard = &self.shards[number];
-        let mut slots = Vec::with_capacity(shard.len as usize + 1);
-        for bucket in &self.memory(shard)[..shard.buckets as usize] {
+        let mut slots = Vec::with_capacity(self.len_of(number) + 1);
+        for bucket in self.memory(number) {
             slots.extend((0..SLOTS).filter_map(|slot| read(bucket, slot)));
         }
         slots
@@ -318,7 +329,7 @@ impl Locator {
     fn fill(&mut self, number: usize, mut buckets: u32, slots: &[Slot]) {
         loop {
             self.allocate(number, buckets);
-            let (memory, _) = self.memory_mut(number);
+            let memory = self.memory_mut(number);
             let full = pour(memory, buckets, slots);
             let mut homeless = Vec::new();
             for slot in full {
@@ -328,7 +339,7 @@ impl Locator {
             let parting_fails = buckets as usize * SLOTS > 3 * slots.len() + 3 * SLOTS
                 || buckets as usize == MAX_BUCKETS;
             if homeless.is_empty() || parting_fails {
-                self.shards[number].len = narrow(slots.len() - homeless.len());
+                self.set_len(number, slots.len() - homeless.len());
                 let shard = narrow(number);
                 self.strays.extend(homeless.into_iter().map(|slot| Stray { shard, slot }));
                 return;
@@ -341,7 +352,7 @@ impl Locator {
     fn add_shard(&mut self, players: usize) {
         let number = self.shards.len();
         grow_gently(&mut self.shards);
-        self.shards.push(Shard { at: Address::default(), buckets: 0, len: 0 });
+        self.shards.push(Address::NONE);
         self.allocate(number, buckets_for(players));
     }
 
@@ -349,12 +360,12 @@ impl Locator {
         let bytes = (self.buckets_at() + buckets as usize) * LINE;
         let at = self.buckets.allocate(bytes, narrow(number));
         self.buckets.block_mut(at)[4..].fill(0);
-        self.shards[number] = Shard { at, buckets, len: 0 };
+        self.shards[number] = at;
     }
 
     fn free(&mut self, number: usize) {
-        if let Some(moved) = self.buckets.free(self.shards[number].at) {
-            self.shards[moved.owner as usize].at = moved.to;
+        if let Some(moved) = self.buckets.free(self.shards[number]) {
+            self.shards[moved.owner as usize] = moved.to;
         }
     }
 
@@ -384,16 +395,16 @@ impl Locator {
     #[cfg(test)]
     pub(super) fn check(&self) {
         let mut len = self.strays.len();
-        for (number, shard) in self.shards.iter().enumerate() {
-            let block = self.buckets.block(shard.at);
+        for (number, at) in self.shards.iter().enumerate() {
+            let block = self.buckets.block(*at);
             let owned = block[..4] == narrow(number).to_le_bytes();
             assert!(owned || self.shards.len() == 1, "a shard owns its block");
-            assert_eq!(self.slots(number).len(), shard.len as usize);
-            len += shard.len as usize;
-            let buckets = &self.memory(shard)[..shard.buckets as usize];
+            assert_eq!(self.slots(number).len(), self.len_of(number));
+            len += self.len_of(number);
+            let buckets = self.memory(number);
             for (bucket, held) in buckets.iter().enumerate() {
                 for slot in (0..SLOTS).filter_map(|slot| read(held, slot)) {
-                    assert!(buckets_of(slot.bits, shard.buckets).contains(&bucket));
+                    assert!(buckets_of(slot.bits, narrow(buckets.len())).contains(&bucket));
                 }
             }
         }
