@@ -12,10 +12,13 @@ const SLOTS: usize = 8192;
 /// Where the players with a score ended last time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Finger {
-    folded: i64,
+    /// The lower half of the score: the leaf knows the rest.
+    folded: u32,
     pub(super) leaf: u32,
     /// Where the block of that leaf was then, and mostly still is: it can be fetched before that is known.
     pub(super) block: Address,
+    /// The line of the block in which the last row ended.
+    pub(super) end: Address,
 }
 
 /// A finger for each of some scores.
@@ -29,7 +32,7 @@ impl Fingers {
     /// Begins to remember: 128 KiB that a large tree is worth.
     pub(super) fn start(&mut self) {
         if self.0.is_none() {
-            let none = Finger { folded: 0, leaf: NONE, block: Address::NONE };
+            let none = Finger { folded: 0, leaf: NONE, block: Address::NONE, end: Address::NONE };
             self.0 = vec![none; SLOTS].try_into().ok();
         }
     }
@@ -37,19 +40,25 @@ impl Fingers {
     #[inline]
     pub(super) fn get(&self, folded: i64) -> Option<Finger> {
         let held = self.0.as_ref()?[slot(folded)];
-        (held.folded == folded && held.leaf != NONE).then_some(held)
+        (held.folded == lower_half(folded) && held.leaf != NONE).then_some(held)
     }
 
     #[inline]
-    pub(super) fn set(&mut self, folded: i64, leaf: u32, block: Address) {
+    pub(super) fn set(&mut self, folded: i64, leaf: u32, block: Address, end: Address) {
         if let Some(slots) = &mut self.0 {
-            slots[slot(folded)] = Finger { folded, leaf, block };
+            slots[slot(folded)] = Finger { folded: lower_half(folded), leaf, block, end };
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
         self.0.as_deref().map_or(0, size_of_val)
     }
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the half that is meant")]
+fn lower_half(folded: i64) -> u32 {
+    folded.cast_unsigned() as u32
 }
 
 /// Scores side by side are side by side here too, and take each other's place only where they are far apart.
@@ -106,14 +115,15 @@ mod tests {
     #[test]
     fn a_finger_is_that_of_its_own_score_only() {
         let mut fingers = Fingers::new();
-        fingers.set(1, 7, Address::NONE);
+        fingers.set(1, 7, Address::NONE, Address::NONE);
         assert_eq!((fingers.get(1), fingers.bytes()), (None, 0));
         fingers.start();
         for folded in [0, 1, -3, 5_000, -(1 << 53)] {
             assert_eq!(fingers.get(folded), None);
             for leaf in [0xff_fffe, 0] {
-                fingers.set(folded, leaf, Address::NONE);
-                let held = Finger { folded, leaf, block: Address::NONE };
+                let (block, end) = (Address::NONE, Address::default());
+                fingers.set(folded, leaf, block, end);
+                let held = Finger { folded: lower_half(folded), leaf, block, end };
                 assert_eq!(fingers.get(folded), Some(held));
             }
             assert_eq!(fingers.get(folded + 2), None);

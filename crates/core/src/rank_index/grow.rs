@@ -50,8 +50,16 @@ impl Tree {
         };
         let slot = self.leaf(leaf).before(record.key, id);
         let place = self.insert_at(locator, Place { leaf, slot }, player, record);
-        self.ends.set(record.key.folded, place.leaf, self.leaves.at(place.leaf));
+        self.point_at(record.key, place);
         place
+    }
+
+    /// Remembers where a player was put: the next one with this score will probably come right after it.
+    #[inline]
+    pub(super) fn point_at(&mut self, key: SortKey, Place { leaf, slot }: Place) {
+        let block = self.leaves.at(leaf);
+        let end = block.line_of(self.leaf(leaf).header.at(slot + 1) - 1);
+        self.ends.set(key.folded, leaf, block, end);
     }
 
     /// Counts one more player in every node above a leaf.
@@ -143,13 +151,16 @@ impl Tree {
             count: u32::from(narrow(view.rows())),
             key: number_of(view.key(view.first())),
         };
-        let (head, bytes) = self.with_room(view.head().next(record), self.long_spare());
+        let (mut head, bytes) = self.with_room(view.head().next(record), self.long_spare());
+        // Whatever came after the old leaf comes after the new one now.
+        let same_score = view.last_folded() == record.key.folded;
+        head.closed = view.header.closed() && same_score;
         let number = self.new_number();
         let at = self.blocks.allocate(bytes, number);
         self.leaves.set_at(number, at);
         edit::begin(self.blocks.block_mut(at), head, player);
         let at = self.leaves.at(leaf);
-        Head::write_closed(self.blocks.block_mut(at), false);
+        Head::write_closed(self.blocks.block_mut(at), !same_score);
         let parent = self.leaves.parent(leaf);
         self.add_child(parent, 0, left, Child { number, count: 1, key: number_of(record.key) });
         Place { leaf: number, slot: 0 }

@@ -36,6 +36,13 @@ impl Address {
     fn line(self) -> usize {
         self.0 as usize % LINES_PER_PAGE
     }
+
+    /// The line of a block in which a byte is.
+    #[inline]
+    pub(super) fn line_of(self, byte: usize) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "blocks end with their page")]
+        Self(self.0 + (byte / LINE) as u32)
+    }
 }
 
 /// A block that took the place of a freed one.
@@ -52,12 +59,10 @@ pub(super) struct Heap {
     /// A whole page that nobody needs, where there are many: one size takes what another gives up, and it comes neither from the system
     /// nor has to be cleared.
     spare: Option<Region<u8>>,
-    /// Pages that have memory.
-    in_use: u32,
 }
 
 /// Pages from which on half a page is little: the last page of a size becomes a whole one then, and is not cut up again soon.
-const MANY: u32 = 64;
+const MANY: usize = 64;
 
 struct Page {
     memory: Option<Region<u8>>,
@@ -149,7 +154,7 @@ impl Class {
 
 impl Heap {
     pub(super) const fn new() -> Self {
-        Self { pages: Vec::new(), classes: Vec::new(), spare: None, in_use: 0 }
+        Self { pages: Vec::new(), classes: Vec::new(), spare: None }
     }
 
     /// The largest block there can be.
@@ -182,7 +187,7 @@ impl Heap {
         if len < end {
             // Only the last page of a size may be smaller than a page: small indexes stay small, large ones lose little.
             let more = (len + len / 4).max(end);
-            let whole = more >= if self.in_use < MANY { HUGE } else { HUGE / 2 };
+            let whole = more >= if self.has_many() { HUGE / 2 } else { HUGE };
             self.resize(address, if whole { HUGE } else { more });
         }
         address
@@ -218,11 +223,17 @@ impl Heap {
 
     /// Keeps a page that is no longer needed, if it is a whole one and there are many.
     fn keep(&mut self, memory: Region<u8>) {
-        if self.in_use < MANY {
+        if !self.has_many() {
             self.spare = None;
         } else if memory.len() == HUGE {
             self.spare = Some(memory);
         }
+    }
+
+    /// Whether many pages have memory. Asked where a page comes or goes: a number that is kept would cost every small index.
+    fn has_many(&self) -> bool {
+        self.pages.len() >= MANY
+            && self.pages.iter().filter(|page| page.memory.is_some()).count() >= MANY
     }
 
     /// Gives a block back. The block that moved, if any, is at its new address from now on.
@@ -263,8 +274,8 @@ impl Heap {
             return;
         }
         let (used, len) = (last.line() * LINE, self.memory_of(last).len());
-        let whole = len == HUGE && self.in_use >= MANY;
-        if len > 4096 && used < if whole { HUGE / 4 } else { len / 2 } {
+        let enough = used >= len / 2 || len == HUGE && used >= HUGE / 4 && self.has_many();
+        if len > 4096 && !enough {
             self.resize(last, used + (used / 4).max(2048));
         }
     }
@@ -354,7 +365,6 @@ impl Heap {
         } else {
             self.pages[number] = page;
         }
-        self.in_use += 1;
         grow_gently(&mut class.pages);
         class.pages.push(narrow(number));
     }
@@ -366,7 +376,6 @@ impl Heap {
             class.holes = None;
         }
         let memory = self.pages[number as usize].memory.take();
-        self.in_use -= 1;
         self.keep(memory.expect("a page of a class has memory"));
     }
 

@@ -15,7 +15,7 @@ use std::{
 };
 
 use super::heap::Address;
-use super::node::{Children, Counts, Link};
+use super::node::{Children, Counts, Link, Sums};
 
 /// The size of a huge page, and of the pages that everything large is cut into.
 pub(super) const HUGE: usize = 2 << 20;
@@ -38,6 +38,8 @@ unsafe impl Plain for Address {}
 unsafe impl Plain for Link {}
 // SAFETY: as above.
 unsafe impl Plain for Counts {}
+// SAFETY: as above.
+unsafe impl Plain for Sums {}
 // SAFETY: as above.
 unsafe impl Plain for Children {}
 

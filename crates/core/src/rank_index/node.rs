@@ -74,11 +74,22 @@ pub(super) struct Counts {
     len: u16,
     /// 1 where the children are leaves.
     pub(super) level: u16,
-    /// The players of each child where the children are leaves.
+    /// The players of each child where the children are leaves; else the first four say which [`Sums`] are the node's.
     few: [u8; FANOUT],
 }
 
 impl Counts {
+    /// Which sums are the node's, if its children are nodes.
+    #[inline]
+    fn sums(&self) -> Option<u32> {
+        let number = u32::from_le_bytes(*self.few.first_chunk().expect("56 bytes"));
+        (self.level > 1).then_some(number)
+    }
+
+    fn set_sums(&mut self, number: u32) {
+        self.few[..4].copy_from_slice(&number.to_le_bytes());
+    }
+
     /// The players of the smaller of the two leaves beside one, if there are any.
     #[inline]
     pub(super) fn smaller_neighbour(&self, index: usize) -> Option<usize> {
@@ -94,13 +105,26 @@ impl Counts {
 #[repr(C, align(64))]
 pub(super) struct Children {
     numbers: [u32; FANOUT],
-    /// The players of each child where the children are nodes, and of every eight children.
-    many: [u32; FANOUT],
-    sums: [u32; GROUP],
     /// Every eighth key again, side by side: a search reads these, then one group of keys.
     pilots: [u128; GROUP],
     /// The key of each child's first player: exact, but for the id that may decide among equal keys.
     keys: [u128; FANOUT],
+}
+
+/// The players of each child where the children are nodes, and of every eight children. Few nodes are that high up, and every update
+/// counts in some of them: side by side they stay in the nearer caches.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct Sums {
+    many: [u32; FANOUT],
+    groups: [u32; GROUP],
+}
+
+/// The number of sums that are no node's.
+const NO_SUMS: u32 = 0;
+
+impl Sums {
+    const NONE: Self = Self { many: [0; FANOUT], groups: [0; GROUP] };
 }
 
 const _: () = assert!(size_of::<Counts>() == super::mem::LINE && FANOUT <= GROUP * GROUP);
@@ -109,6 +133,7 @@ const _: () = assert!(size_of::<Counts>() == super::mem::LINE && FANOUT <= GROUP
 #[derive(Clone, Copy)]
 pub(super) struct Node {
     pub(super) counts: Counts,
+    sums: Sums,
     pub(super) children: Children,
 }
 
@@ -116,35 +141,43 @@ pub(super) struct Node {
 #[derive(Clone, Copy)]
 pub(super) struct NodeRef<'a> {
     pub(super) counts: &'a Counts,
+    sums: &'a Sums,
     pub(super) children: &'a Children,
 }
 
 /// A node to change.
 pub(super) struct NodeMut<'a> {
     pub(super) counts: &'a mut Counts,
+    /// None where the children are leaves.
+    sums: Option<&'a mut Sums>,
     pub(super) children: &'a mut Children,
 }
 
 /// Nodes by number.
 pub(super) struct Nodes {
     counts: Table<Counts>,
+    /// Those that are no node's are a list: the first number of each is the next one. It begins in number 0, which never is a node's.
+    sums: Table<Sums>,
     children: Paged<Children, 11>,
 }
 
 impl Nodes {
     pub(super) const fn new() -> Self {
-        Self { counts: Table::new(), children: Paged::new() }
+        Self { counts: Table::new(), sums: Table::new(), children: Paged::new() }
     }
 
     #[inline]
     pub(super) fn get(&self, number: u32) -> NodeRef<'_> {
-        NodeRef { counts: &self.counts[number as usize], children: &self.children[number as usize] }
+        let counts = &self.counts[number as usize];
+        let sums = counts.sums().map_or(&Sums::NONE, |sums| &self.sums[sums as usize]);
+        NodeRef { counts, sums, children: &self.children[number as usize] }
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self, number: u32) -> NodeMut<'_> {
-        let (counts, children) = (&mut self.counts, &mut self.children);
-        NodeMut { counts: &mut counts[number as usize], children: &mut children[number as usize] }
+        let counts = &mut self.counts[number as usize];
+        let sums = counts.sums().map(|sums| &mut self.sums[sums as usize]);
+        NodeMut { counts, sums, children: &mut self.children[number as usize] }
     }
 
     /// Just what a climb reads.
@@ -185,13 +218,13 @@ impl Nodes {
         many: impl Fn(&mut u32),
     ) -> Link {
         let counts = &mut self.counts[number as usize];
-        if counts.level == 1 {
+        if let Some(sums) = counts.sums() {
+            let sums = &mut self.sums[sums as usize];
+            many(&mut sums.many[index]);
+            many(&mut sums.groups[index / GROUP]);
+        } else {
             // A leaf with one row too many is split at once, and counted anew: it never has 256.
             few(&mut counts.few[index]);
-        } else {
-            let children = &mut self.children[number as usize];
-            many(&mut children.many[index]);
-            many(&mut children.sums[index / GROUP]);
         }
         counts.parent
     }
@@ -199,7 +232,8 @@ impl Nodes {
     /// Appends a node and returns its number.
     pub(super) fn push(&mut self, node: &Node) -> u32 {
         let number = self.counts.push(node.counts);
-        self.children.push(node.children);
+        self.children.put(number, node.children);
+        self.set_sums(number, node);
         assert!(number < Link::MAX_NODES, "an index holds up to 2 million nodes");
         #[expect(clippy::cast_possible_truncation, reason = "below 2^21")]
         let number = number as u32;
@@ -209,10 +243,43 @@ impl Nodes {
     pub(super) fn set(&mut self, number: u32, node: &Node) {
         self.counts[number as usize] = node.counts;
         self.children[number as usize] = node.children;
+        self.set_sums(number as usize, node);
+    }
+
+    /// A node that is new gets sums of its own, where it needs them.
+    fn set_sums(&mut self, number: usize, node: &Node) {
+        let sums = match node.counts.sums() {
+            None => return,
+            Some(NO_SUMS) => self.free_sums(),
+            Some(sums) => sums,
+        };
+        self.counts[number].set_sums(sums);
+        self.sums[sums as usize] = node.sums;
+    }
+
+    /// Sums that are no node's, and will be one's.
+    fn free_sums(&mut self) -> u32 {
+        if self.sums.is_empty() {
+            self.sums.push(Sums::NONE);
+        }
+        let free = self.sums[0].many[0];
+        if free == NO_SUMS {
+            return u32::try_from(self.sums.push(Sums::NONE)).expect("fewer than nodes");
+        }
+        self.sums[0].many[0] = self.sums[free as usize].many[0];
+        free
+    }
+
+    /// The node is in no tree any more.
+    pub(super) fn free(&mut self, number: u32) {
+        if let Some(sums) = self.counts[number as usize].sums() {
+            let next = std::mem::replace(&mut self.sums[0].many[0], sums);
+            self.sums[sums as usize].many[0] = next;
+        }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.counts.bytes() + self.children.bytes()
+        self.counts.bytes() + self.sums.bytes() + self.children.bytes()
     }
 }
 
@@ -226,32 +293,30 @@ pub(super) struct Child {
 
 impl Node {
     pub(super) fn new(level: u16, parent: Link) -> Self {
-        let few = [0; FANOUT];
-        let many = [0; FANOUT];
+        let mut counts = Counts { parent, len: 0, level, few: [0; FANOUT] };
+        if level > 1 {
+            counts.set_sums(NO_SUMS);
+        }
         Self {
-            counts: Counts { parent, len: 0, level, few },
-            children: Children {
-                numbers: [0; FANOUT],
-                many,
-                sums: [0; GROUP],
-                pilots: [0; GROUP],
-                keys: [0; FANOUT],
-            },
+            counts,
+            sums: Sums::NONE,
+            children: Children { numbers: [0; FANOUT], pilots: [0; GROUP], keys: [0; FANOUT] },
         }
     }
 
     pub(super) fn get(&self) -> NodeRef<'_> {
-        NodeRef { counts: &self.counts, children: &self.children }
+        NodeRef { counts: &self.counts, sums: &self.sums, children: &self.children }
     }
 
     pub(super) fn get_mut(&mut self) -> NodeMut<'_> {
-        NodeMut { counts: &mut self.counts, children: &mut self.children }
+        let sums = (self.counts.level > 1).then_some(&mut self.sums);
+        NodeMut { counts: &mut self.counts, sums, children: &mut self.children }
     }
 }
 
 impl NodeRef<'_> {
     pub(super) fn copied(self) -> Node {
-        Node { counts: *self.counts, children: *self.children }
+        Node { counts: *self.counts, sums: *self.sums, children: *self.children }
     }
 
     #[inline]
@@ -280,7 +345,7 @@ impl NodeRef<'_> {
         if self.counts.level == 1 {
             u32::from(self.counts.few[index])
         } else {
-            self.children.many[index]
+            self.sums.many[index]
         }
     }
 
@@ -291,9 +356,9 @@ impl NodeRef<'_> {
             sum_of_first(&self.counts.few, index)
         } else {
             // Together they are no more than 32 bits.
-            let (groups, _) = self.children.many.as_chunks::<GROUP>();
+            let (groups, _) = self.sums.many.as_chunks::<GROUP>();
             let in_group = sum_before(&groups[index / GROUP], index % GROUP);
-            u64::from(sum_before(&self.children.sums, index / GROUP) + in_group)
+            u64::from(sum_before(&self.sums.groups, index / GROUP) + in_group)
         }
     }
 
@@ -380,7 +445,8 @@ impl NodeRef<'_> {
 
 impl NodeMut<'_> {
     pub(super) fn get(&self) -> NodeRef<'_> {
-        NodeRef { counts: self.counts, children: self.children }
+        let sums = self.sums.as_deref().unwrap_or(&Sums::NONE);
+        NodeRef { counts: self.counts, sums, children: self.children }
     }
 
     #[inline]
@@ -392,19 +458,20 @@ impl NodeMut<'_> {
     }
 
     pub(super) fn set_count(&mut self, index: usize, count: u32) {
-        if self.counts.level == 1 {
-            self.counts.few[index] = u8::try_from(count).expect("a leaf has fewer rows");
-        } else {
-            self.children.many[index] = count;
+        if let Some(sums) = &mut self.sums {
+            sums.many[index] = count;
             self.set_sums();
+        } else {
+            self.counts.few[index] = u8::try_from(count).expect("a leaf has fewer rows");
         }
     }
 
     fn set_sums(&mut self) {
         let len = self.get().len();
-        self.children.many[len..].fill(0);
-        let (groups, _) = self.children.many.as_chunks::<GROUP>();
-        for (sum, group) in self.children.sums.iter_mut().zip(groups) {
+        let Some(sums) = &mut self.sums else { return };
+        sums.many[len..].fill(0);
+        let (groups, _) = sums.many.as_chunks::<GROUP>();
+        for (sum, group) in sums.groups.iter_mut().zip(groups) {
             *sum = group.iter().sum();
         }
     }
@@ -412,8 +479,10 @@ impl NodeMut<'_> {
     pub(super) fn insert(&mut self, index: usize, child: Child) {
         let len = self.get().len();
         self.children.numbers.copy_within(index..len, index + 1);
-        self.counts.few.copy_within(index..len, index + 1);
-        self.children.many.copy_within(index..len, index + 1);
+        match &mut self.sums {
+            Some(sums) => sums.many.copy_within(index..len, index + 1),
+            None => self.counts.few.copy_within(index..len, index + 1),
+        }
         self.children.keys.copy_within(index..len, index + 1);
         self.counts.len += 1;
         self.children.numbers[index] = child.number;
@@ -425,8 +494,10 @@ impl NodeMut<'_> {
     pub(super) fn remove(&mut self, index: usize) {
         let len = self.get().len();
         self.children.numbers.copy_within(index + 1..len, index);
-        self.counts.few.copy_within(index + 1..len, index);
-        self.children.many.copy_within(index + 1..len, index);
+        match &mut self.sums {
+            Some(sums) => sums.many.copy_within(index + 1..len, index),
+            None => self.counts.few.copy_within(index + 1..len, index),
+        }
         self.children.keys.copy_within(index + 1..len, index);
         self.counts.len -= 1;
         self.set_sums();
@@ -438,8 +509,10 @@ impl NodeMut<'_> {
         let (len, at) = (self.get().len(), other.get().len());
         let moved = at..at + len - from;
         other.children.numbers[moved.clone()].copy_from_slice(&self.children.numbers[from..len]);
-        other.counts.few[moved.clone()].copy_from_slice(&self.counts.few[from..len]);
-        other.children.many[moved.clone()].copy_from_slice(&self.children.many[from..len]);
+        match &self.sums {
+            Some(sums) => other.sums.many[moved.clone()].copy_from_slice(&sums.many[from..len]),
+            None => other.counts.few[moved.clone()].copy_from_slice(&self.counts.few[from..len]),
+        }
         other.children.keys[moved.clone()].copy_from_slice(&self.children.keys[from..len]);
         let short = |number: usize| u16::try_from(number).expect("at most 56");
         other.counts.len = short(moved.end);

@@ -8,19 +8,17 @@ use super::mem::{Plain, Region};
 /// pays for what it has.
 pub(super) struct Paged<T, const SHIFT: u32> {
     pages: Vec<Region<T>>,
-    len: usize,
 }
 
 impl<T: Plain, const SHIFT: u32> Paged<T, SHIFT> {
     const PER_PAGE: usize = 1 << SHIFT;
 
     pub(super) const fn new() -> Self {
-        Self { pages: Vec::new(), len: 0 }
+        Self { pages: Vec::new() }
     }
 
-    /// Appends a value and returns its number.
-    pub(super) fn push(&mut self, value: T) -> usize {
-        let number = self.len;
+    /// Puts a value after all others, of which there are so many.
+    pub(super) fn put(&mut self, number: usize, value: T) {
         if number >> SHIFT >= self.pages.len() {
             let first = self.pages.is_empty();
             self.pages.reserve_exact(if first { 1 } else { self.pages.len() });
@@ -28,9 +26,7 @@ impl<T: Plain, const SHIFT: u32> Paged<T, SHIFT> {
         } else if number == self.pages[0].len() {
             self.pages[0].resize(number * 2);
         }
-        self.len += 1;
         self[number] = value;
-        number
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -36,7 +36,7 @@ impl Tree {
             together <= self.limits.leaf_rows * 3 / 4
                 && together * size <= self.limits.leaf_bytes * 3 / 4 * rows
         });
-        if !(few && self.merge(locator, parent)) && size + SLACK < self.blocks.capacity(at) {
+        if !(few && self.merge(locator, parent)) && is_due(size, self.blocks.capacity(at)) {
             self.shrink(leaf);
         }
     }
@@ -60,7 +60,11 @@ impl Tree {
             let node = self.node(parent);
             let (a, b) = (node.child(left), node.child(right));
             let (head_a, head_b) = (self.leaf(a).head(), self.leaf(b).head());
-            if head_a.exact().size() + head_b.exact().size() > self.limits.leaf_bytes * 7 / 8
+            // Where players of one score come one after another there will be more: with those of the next score behind them, each
+            // would have to be put between.
+            let grows = head_a.closed && head_a.run.is_long();
+            if grows
+                || head_a.exact().size() + head_b.exact().size() > self.limits.leaf_bytes * 7 / 8
                 || head_a.rows + head_b.rows > self.limits.leaf_rows * 3 / 4
             {
                 continue;
@@ -153,4 +157,10 @@ impl Tree {
             return;
         }
     }
+}
+
+/// Whether rows that need so many bytes are worth a smaller block than one of `capacity`.
+#[inline]
+pub(super) fn is_due(size: usize, capacity: usize) -> bool {
+    size + SLACK < capacity
 }

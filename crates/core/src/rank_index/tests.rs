@@ -458,6 +458,31 @@ fn players_go_to_the_end_of_a_leaf_from_anywhere() {
 }
 
 #[test]
+fn nearly_all_who_win_find_the_end_of_their_score_without_a_search() {
+    const LIMITS: Limits = Limits { fingers_from: 4, fanout: 8, ..Limits::REAL };
+    let mut index = RankIndex::with_limits(&LIMITS);
+    let mut random = Random(9);
+    for player in 0..20_000 {
+        index.upsert(&hex_id(player), record(-(player.cast_signed() % 20), player.cast_signed()));
+    }
+    let (mut wins, mut searches) = (0, 0);
+    for step in 0..60_000 {
+        let id = hex_id(random.below(20_000));
+        let (held, spot) = index.look_up(&id).unwrap();
+        let folded = (held.key.folded - 1 - random.below(3).cast_signed()) % 20;
+        let won = record(folded, 100_000 + step);
+        let at_end = index.tree.expected(won.key).is_some_and(|finger| {
+            index.tree.leaf_in_use(finger.leaf).is_some_and(|leaf| leaf.ends_before(won.key))
+        });
+        index.change(&id, Some(spot), won, None);
+        wins += 1;
+        searches += u32::from(!at_end);
+    }
+    index.check();
+    assert!(searches * 10 < wins, "{searches} of {wins}");
+}
+
+#[test]
 fn a_leaf_that_loses_a_long_id_may_get_more_slots_as_it_shrinks() {
     let slots = |index: &RankIndex| index.tree.leaf(index.tree.root).header.cap();
     let mut more = 0;

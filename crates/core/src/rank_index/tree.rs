@@ -170,14 +170,21 @@ impl Tree {
         Position(before + self.leaf(number).before_score(folded) as u64)
     }
 
-    /// The keys of the first player of a leaf that is in use, and of the first of the next leaf. Not known of the last leaf of a
-    /// node.
+    /// The keys of the first player of a leaf that is in use, and of the first of the next leaf; beyond all keys, if there is none.
     #[inline]
     fn bounds(&self, leaf: u32) -> Option<(u128, u128)> {
         self.leaves.in_use(leaf)?;
-        let (parent, index) = self.leaves.parent(leaf).get()?;
-        let node = self.node(parent);
-        (index + 1 < node.len()).then(|| (node.key(index), node.key(index + 1)))
+        let mut link = self.leaves.parent(leaf);
+        let (parent, index) = link.get()?;
+        let from = self.node(parent).key(index);
+        while let Some((parent, index)) = link.get() {
+            let node = self.node(parent);
+            if index + 1 < node.len() {
+                return Some((from, node.key(index + 1)));
+            }
+            link = node.counts.parent;
+        }
+        Some((from, u128::MAX))
     }
 
     /// A tree that has become large gets its fingers.
@@ -354,6 +361,7 @@ impl Tree {
     }
 
     pub(super) fn free_node(&mut self, node: u32) {
+        self.nodes.free(node);
         self.nodes.counts_mut(node).parent = free_link(self.free_node);
         self.free_node = node;
     }

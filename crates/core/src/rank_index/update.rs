@@ -52,7 +52,9 @@ impl Tree {
         let slot = edit::try_append(self.blocks.block_mut(at), player, record)?;
         self.trust.note(true);
         self.count_above(leaf);
-        Some(Place { leaf, slot })
+        let place = Place { leaf, slot };
+        self.point_at(record.key, place);
+        Some(place)
     }
 
     /// Replaces the record of a player whose place among the others of its leaf stays within the leaf, and returns its

@@ -12,13 +12,14 @@ use std::ops::Range;
 
 use super::bucket::{Bucket, Slot};
 use super::fingers::Finger;
-use super::head::{HEADER, MAX_ROWS};
+use super::head::{HEADER, Header, MAX_ROWS};
 use super::heap::Address;
 use super::leaf::{Leaf, tag_of, tag_of_bits};
 use super::locator::{Known, candidates};
-use super::mem::{prefetch, prefetch_all};
+use super::mem::{LINE, prefetch, prefetch_all};
 use super::node::{number_of, score_number};
 use super::packed::{Buffer, Packed};
+use super::shrink::is_due;
 use super::tree::{NONE, Place, Tree};
 use super::{Found, RankIndex, Record, Spot, locate};
 use crate::{Position, SortKey, board::Ties};
@@ -44,7 +45,10 @@ impl RankIndex {
     /// [`look_up`](Self::look_up) for up to [`WARM`] players at once, in their order.
     pub fn look_up_many(&self, ids: &[&str], mut found: impl FnMut(Option<(Record, Spot)>)) {
         self.visit_many(ids, |seen| {
-            found(seen.map(|(spot, leaf)| (leaf.record_in(spot.place.slot), spot)));
+            found(seen.map(|(spot, leaf)| {
+                self.tree.prefetch_to_shrink(spot.place.leaf);
+                (leaf.record_in(spot.place.slot), spot)
+            }));
         });
     }
 
@@ -177,16 +181,21 @@ impl RankIndex {
             let group = sought[range].iter_mut().flatten();
             match step {
                 // One line of a page first, and the others when its address is known: each of them would look it up.
-                0 | 1 => {
-                    group.filter_map(|sought| sought.buckets).for_each(|both| prefetch(both[step]));
+                0 => {
+                    group
+                        .filter_map(|sought| sought.buckets)
+                        .for_each(|[first, _]| prefetch(first));
                 }
-                2 => {
-                    for sought in group {
+                1 | 2 => {
+                    for sought in group.filter(|sought| sought.leaf == NONE) {
                         let Some([first, second]) = sought.buckets else { continue };
-                        let candidate = |bucket| candidates(bucket, sought.hash).next();
-                        if let Some(leaf) = candidate(first).or_else(|| candidate(second)) {
+                        let bucket = if step == 1 { first } else { second };
+                        if let Some(leaf) = candidates(bucket, sought.hash).next() {
                             self.tree.prefetch_where(leaf);
                             sought.leaf = leaf;
+                        } else {
+                            // Every third player is in the second one.
+                            prefetch(second);
                         }
                     }
                 }
@@ -348,9 +357,10 @@ impl Tree {
     /// Asks for the leaf to which a player will probably go.
     #[inline]
     pub(super) fn prefetch_expected(&self, expected: Option<Finger>) {
-        if let Some(Finger { leaf, block, .. }) = expected {
+        if let Some(Finger { leaf, block, end, .. }) = expected {
             self.prefetch_first(leaf, block);
             prefetch_all(self.blocks.start(block, START));
+            prefetch_all(self.blocks.start(end, 2 * LINE));
         }
     }
 
@@ -376,6 +386,15 @@ impl Tree {
         let parent = self.leaves.parent_entry(leaf).and_then(|link| link.get());
         let counts = parent.and_then(|(parent, _)| self.nodes.counts_entry(parent));
         counts.into_iter().for_each(prefetch);
+    }
+
+    /// Asks for all of a leaf that will get a smaller block when one more player leaves it: all of it will be copied.
+    #[inline]
+    fn prefetch_to_shrink(&self, leaf: u32) {
+        let block = self.blocks.whole(self.leaves.at(leaf));
+        if is_due(Header::of(block).exact(1), block.len()) {
+            prefetch_all(&block[START.min(block.len())..]);
+        }
     }
 
     /// Asks for a leaf's block.
