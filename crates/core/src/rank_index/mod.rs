@@ -49,6 +49,8 @@
 //!   than all the scores. With blocks of the right size it costs some 8 percent, whatever the updates.
 //! - **Leaves split where rows come in.** Among players with equal scores the latest is the last, so new rows come one after another
 //!   at few places. A leaf that notices splits after them: they then fill one leaf after the other, instead of leaving halves.
+//! - **A leaf that grows at its end ends with its score.** Its header says that the next leaf begins with another one, and it is not
+//!   joined with that: who wins goes to the end, which the finger knows, without a search. On a large board 96 of 100 do.
 //! - **Leaf numbers, not pointers.** They are 22 bits, survive moving the block, and make everything below safe code; huge
 //!   pages, prefetching and work on sixteen bytes at once are the one unsafe file, `mem`.
 //! - **Separators are first keys without ids.** Nodes stay fixed in size; where keys are equal, down to the millisecond, the
@@ -94,7 +96,7 @@ use std::ops::ControlFlow;
 pub use bulk::LoadError;
 use leaf::{Leaf, tag_of};
 use locator::Locator;
-pub use mem::give_back;
+pub use mem::{give_back, map_what_is_large};
 use packed::{Buffer, Packed};
 use tally::Tally;
 use tree::{Limits, Place, Tree};

@@ -188,7 +188,7 @@ impl History {
         let players = keyspace("players")?;
         let names = keyspace("names")?;
         let catalog = keyspace("catalog")?;
-        let imports = keyspace("imports")?;
+        let imports = db.keyspace("imports", import_options)?;
         let position = match meta.get("position")? {
             Some(bytes) => {
                 u64::from_be_bytes(bytes.as_ref().try_into().map_err(|_| HistoryError::Key)?)
@@ -426,6 +426,11 @@ fn options() -> KeyspaceCreateOptions {
 fn event_options() -> KeyspaceCreateOptions {
     let levels = Leveled::default().with_l0_threshold(8).with_table_target_size(4 << 20);
     options().filter_policy(FilterPolicy::disabled()).compaction_strategy(Arc::new(levels))
+}
+
+/// What an import leaves in memory stays there until there is more, and nobody reads it: a quarter of what others may keep.
+fn import_options() -> KeyspaceCreateOptions {
+    options().max_memtable_size(MEMTABLE_BYTES / 4)
 }
 
 /// Ids hold no control characters, so a zero byte ends one.
