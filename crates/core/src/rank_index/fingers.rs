@@ -2,7 +2,7 @@
 //!
 //! On a board with many ties nearly everything happens at few places: a new score goes to the end of the players who have
 //! it. The way down to it from the root is a row of cache misses; a finger is the leaf where it ended last time. It is
-//! a hint: the leaf itself says whether it still holds, or the separators of its parent do.
+//! a hint: the leaf itself says whether it still holds, or the separators above it do.
 
 use super::heap::Address;
 use super::tree::NONE;
@@ -17,7 +17,7 @@ pub(super) struct Finger {
     pub(super) leaf: u32,
     /// Where the block of that leaf was then, and mostly still is: it can be fetched before that is known.
     pub(super) block: Address,
-    /// The line of the block in which the last row ended.
+    /// The line of the block in which the row ended that was put there.
     pub(super) end: Address,
 }
 

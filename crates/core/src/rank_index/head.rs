@@ -9,7 +9,7 @@ use crate::limits::PLAYER_ID_BYTES;
 pub(super) const HEADER: usize = 40;
 /// Rows in a leaf at most, however small they are: as many tags as are looked at in one go.
 pub(super) const MAX_ROWS: usize = lanes::MOST;
-/// Set beside the width of the last number where the next leaf begins with another score.
+/// Set beside the width of the last number where the next leaf, if there is one, begins with another score.
 const CLOSED: u8 = 0x80;
 /// Marks a leaf whose ids have more than one form.
 const MIXED: u8 = 255;
@@ -34,7 +34,7 @@ pub(super) struct Head {
     pub(super) widths: [usize; 3],
     pub(super) bases: [i64; 3],
     pub(super) run: Run,
-    /// The next leaf begins with a greater folded score than this one ends with. Not always known.
+    /// The next leaf, if there is one, begins with a greater folded score than this one ends with. Not always known.
     pub(super) closed: bool,
     stride: usize,
 }

@@ -198,7 +198,7 @@ impl Locator {
         u32::from_le_bytes(*block[LEN].first_chunk().expect("four bytes")) as usize
     }
 
-    /// Says how many are, but for a single shard, which has as many as there are players.
+    /// Says how many are, but for a single shard, which has all players but the strays.
     fn set_len(&mut self, number: usize, len: usize) {
         if self.shards.len() > 1 {
             let block = self.buckets.block_mut(self.shards[number]);

@@ -224,10 +224,10 @@ pub fn give_back() {
 /// only until the first of them is freed, and then keeps those that come after among the small ones: what an import had waiting for the
 /// history was tens of megabytes in pieces that nothing else fits into, and a few small values between them held all of it.
 ///
-/// For a process to call once, before it allocates much.
+/// For a process to call once, before it has other threads.
 pub fn map_what_is_large() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it changes where memory that is allocated from now on comes from, and nothing else.
+    // SAFETY: it changes where memory comes from that is allocated from now on, and what of the freed is kept; nothing that is allocated.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
     }

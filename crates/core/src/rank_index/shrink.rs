@@ -1,4 +1,5 @@
-//! Taking players out of the tree: leaves and nodes that become small join a neighbour, so that memory follows.
+//! Taking players out of the tree: leaves and nodes that become small join a neighbour, so that memory follows. A leaf that grows at its
+//! end waits with that, and no longer does once it got a smaller block.
 
 use super::draft::Draft;
 use super::edit;

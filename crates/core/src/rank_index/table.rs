@@ -1,7 +1,7 @@
 //! Small values by number, side by side: finding one is a single addition.
 //!
 //! What is looked at in every operation is here. All of it moves when it grows, which is little: eight bytes for each leaf, a line for each
-//! node. What is larger is [`Paged`](super::paged::Paged).
+//! node, four more for the few upper ones. What is larger is [`Paged`](super::paged::Paged).
 
 use std::ops::{Deref, DerefMut};
 

@@ -330,7 +330,8 @@ impl Tree {
         }
     }
 
-    /// Asks for the last row of a leaf, the place of the next one, and the next leaf's first key where that matters.
+    /// Asks for the last row of a leaf, the place of the next one, and the next leaf's first key where that matters and their parent
+    /// has it.
     fn prefetch_end(&self, number: u32) {
         let Some(leaf) = self.leaf_in_use(number) else { return };
         if !leaf.header.closed() {
@@ -388,11 +389,13 @@ impl Tree {
         counts.into_iter().for_each(prefetch);
     }
 
-    /// Asks for all of a leaf that will get a smaller block when one more player leaves it: all of it will be copied.
+    /// Asks for all of a leaf that will get a smaller block when one more player leaves it: all of it will be copied. Of ids of many
+    /// forms that is not known from the header.
     #[inline]
     fn prefetch_to_shrink(&self, leaf: u32) {
         let block = self.blocks.whole(self.leaves.at(leaf));
-        if is_due(Header::of(block).exact(1), block.len()) {
+        let header = Header::of(block);
+        if header.form().is_some() && is_due(header.exact(1), block.len()) {
             prefetch_all(&block[START.min(block.len())..]);
         }
     }

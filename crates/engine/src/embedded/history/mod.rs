@@ -428,7 +428,8 @@ fn event_options() -> KeyspaceCreateOptions {
     options().filter_policy(FilterPolicy::disabled()).compaction_strategy(Arc::new(levels))
 }
 
-/// What an import leaves in memory stays there until there is more, and nobody reads it: a quarter of what others may keep.
+/// What an import leaves in memory stays there until there is more, and hardly anybody reads it: a quarter of what others may keep. A
+/// store that has the keyspace already keeps what it was made with.
 fn import_options() -> KeyspaceCreateOptions {
     options().max_memtable_size(MEMTABLE_BYTES / 4)
 }
