@@ -10,7 +10,7 @@ use standings_core::{
 
 use crate::{
     board::{Id, Ids, MONTH, START, after_win, first_record, sorted},
-    meter::{Clock, float},
+    meter::{Clock, float, median},
     progress,
     random::Random,
 };
@@ -22,21 +22,13 @@ pub struct Plan {
     pub ids: Ids,
     /// Players on the board.
     pub players: u64,
-    /// Operations of each kind that are timed.
-    pub operations: u64,
     /// Random updates between loading and measuring, so that the board is not as tidy as one just loaded.
     pub churn: u64,
 }
 
-/// Bytes a player, seconds, and nanoseconds an operation.
-#[derive(Clone, Copy, Debug)]
-pub struct Figures {
-    /// Bytes a player after loading, as the index counts them.
-    pub loaded: f64,
-    /// Bytes a player after the updates, as the index counts them.
-    pub churned: f64,
-    /// Seconds to load everyone in order.
-    pub load: f64,
+/// Nanoseconds an operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Costs {
     /// Read the entry, add points, store it.
     pub update: f64,
     /// The same in batches of [`WARM`] that are fetched ahead.
@@ -53,46 +45,82 @@ pub struct Figures {
     pub window: f64,
     /// The first ten.
     pub top: f64,
-    /// A player who is new.
-    pub insert: f64,
 }
 
-/// Loads a board, stirs it and measures it.
-pub fn measure(plan: Plan) -> Figures {
-    let Plan { ids, players, operations, churn } = plan;
-    progress::step(&format!("index of {players} players with {}: sorting", ids.name()));
-    let rows = sorted(ids, players);
-    let start = Clock::start();
-    let expected = rows.len();
-    let in_order = rows.iter().map(|(record, player)| (ids.id(*player), *record));
-    let mut index = RankIndex::from_sorted(in_order, expected).expect("the rows are sorted");
-    let load = start.nanoseconds() / 1e9;
-    let loaded = index.memory_bytes() as u64;
-    drop(rows);
-
-    progress::step(&format!("index: {churn} updates, then {operations} of each kind"));
-    let mut run = Run { ids, players, random: Random(players), now: START + MONTH };
-    let mut left = churn;
-    while left > 0 {
-        let count = left.min(100_000);
-        run.update_in_batches(&mut index, count);
-        left -= count;
+impl Costs {
+    /// The median of several, each kind by itself.
+    pub fn median(all: &[Self]) -> Self {
+        let of = |kind: fn(&Self) -> f64| median(all.iter().map(kind).collect());
+        Self {
+            update: of(|costs| costs.update),
+            update_in_batches: of(|costs| costs.update_in_batches),
+            rank: of(|costs| costs.rank),
+            shared: of(|costs| costs.shared),
+            rank_in_batches: of(|costs| costs.rank_in_batches),
+            shared_in_batches: of(|costs| costs.shared_in_batches),
+            window: of(|costs| costs.window),
+            top: of(|costs| costs.top),
+        }
     }
-    let churned = index.memory_bytes() as u64;
-    let each = |bytes: u64| float(bytes) / float(players);
-    Figures {
-        loaded: each(loaded),
-        churned: each(churned),
-        load,
-        update: run.update(&mut index, operations),
-        update_in_batches: run.update_in_batches(&mut index, operations),
-        rank: run.ask(operations, |id| index.position(id)),
-        shared: run.ask(operations, |id| index.shared_position(id)),
-        rank_in_batches: run.ask_in_batches(&index, operations, Ties::Earliest),
-        shared_in_batches: run.ask_in_batches(&index, operations, Ties::Share),
-        window: run.ask(operations / 4, |id| window(&index, id)),
-        top: run.ask(operations / 4, |_| rows_from(&index, 0, 10)),
-        insert: run.insert(&mut index, operations / 4),
+}
+
+/// A board that was loaded and stirred.
+pub struct Board {
+    index: RankIndex,
+    run: Run,
+    /// Bytes a player after loading, as the index counts them.
+    pub loaded: f64,
+    /// Bytes a player after the updates, as the index counts them.
+    pub churned: f64,
+    /// Seconds to load everyone in order.
+    pub load: f64,
+}
+
+impl Board {
+    /// Loads a board and stirs it.
+    pub fn load(plan: Plan) -> Self {
+        let Plan { ids, players, churn } = plan;
+        progress::step(&format!("index of {players} players with {}: sorting", ids.name()));
+        let rows = sorted(ids, players);
+        let start = Clock::start();
+        let expected = rows.len();
+        let in_order = rows.iter().map(|(record, player)| (ids.id(*player), *record));
+        let mut index = RankIndex::from_sorted(in_order, expected).expect("the rows are sorted");
+        let load = start.nanoseconds() / 1e9;
+        let loaded = index.memory_bytes() as u64;
+        drop(rows);
+
+        progress::step(&format!("index: {churn} updates"));
+        let mut run = Run { ids, players, random: Random(players), now: START + MONTH };
+        let mut left = churn;
+        while left > 0 {
+            let count = left.min(100_000);
+            run.update_in_batches(&mut index, count);
+            left -= count;
+        }
+        let each = |bytes: u64| float(bytes) / float(players);
+        let churned = each(index.memory_bytes() as u64);
+        Self { index, run, loaded: each(loaded), churned, load }
+    }
+
+    /// Measures so many operations of each kind.
+    pub fn costs(&mut self, operations: u64) -> Costs {
+        let Self { index, run, .. } = self;
+        Costs {
+            update: run.update(index, operations),
+            update_in_batches: run.update_in_batches(index, operations),
+            rank: run.ask(operations, |id| index.position(id)),
+            shared: run.ask(operations, |id| index.shared_position(id)),
+            rank_in_batches: run.ask_in_batches(index, operations, Ties::Earliest),
+            shared_in_batches: run.ask_in_batches(index, operations, Ties::Share),
+            window: run.ask(operations.div_ceil(4), |id| window(index, id)),
+            top: run.ask(operations.div_ceil(4), |_| rows_from(index, 0, 10)),
+        }
+    }
+
+    /// Measures new players, of whom the board has more from then on: the last thing to do with it.
+    pub fn insert(mut self, operations: u64) -> f64 {
+        self.run.insert(&mut self.index, operations)
     }
 }
 

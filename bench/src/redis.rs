@@ -14,9 +14,7 @@ use tempfile::TempDir;
 
 use crate::{
     board::{Ids, PREFIX, SCORES, first_score},
-    child,
-    meter::float,
-    progress,
+    child, progress,
     random::Random,
     wire,
 };
@@ -152,11 +150,10 @@ impl Redis {
         }
     }
 
-    /// Random updates and ranks, and what the server says they took.
-    pub fn costs(&mut self, ids: Ids, players: u64, operations: u64) -> Result<Costs> {
-        progress::step(&format!("redis: {operations} updates and ranks"));
+    /// Random updates and ranks, others with every seed, and what the server says they took.
+    pub fn costs(&mut self, seed: u64, players: u64, operations: u64) -> Result<Costs> {
         self.command(&["CONFIG", "RESETSTAT"])?;
-        let mut random = Random(7);
+        let (ids, mut random) = (Ids::Hex, Random(seed));
         let mut commands = Vec::new();
         for _ in 0..operations.div_ceil(PIPELINE) {
             commands.clear();
@@ -360,27 +357,4 @@ impl Connection {
             _ => bail!("redis answered {line:?}"),
         }
     }
-}
-
-/// What Redis needs for a board of so many players.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer {
-    /// Bytes a player that it says it uses.
-    pub bytes_per_player: f64,
-    /// On the set as inserts have left it.
-    pub grown: Costs,
-    /// After a restart.
-    pub restarted: Costs,
-}
-
-/// Loads a board and measures it as grown and as restarted.
-pub fn measure(dir: TempDir, players: u64, operations: u64) -> Result<Peer> {
-    let mut redis = Redis::start(dir)?;
-    let (empty, _) = redis.memory()?;
-    redis.load(Ids::Hex, players)?;
-    let bytes_per_player = float(redis.memory()?.0 - empty) / float(players);
-    let grown = redis.costs(Ids::Hex, players, operations)?;
-    redis.restart()?;
-    let restarted = redis.costs(Ids::Hex, players, operations)?;
-    Ok(Peer { bytes_per_player, grown, restarted })
 }
