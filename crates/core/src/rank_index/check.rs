@@ -10,11 +10,13 @@ use super::{RankIndex, locate};
 impl RankIndex {
     pub(super) fn check(&self) {
         self.locator.check();
-        let mut order = Vec::new();
+        let (mut order, mut upper) = (Vec::new(), 0);
         if self.tree.root != NONE {
-            let count = self.check_below(self.tree.root, self.tree.height, Link::NONE, &mut order);
+            let (root, height) = (self.tree.root, self.tree.height);
+            let count = self.check_below(root, height, Link::NONE, (&mut order, &mut upper));
             assert_eq!(count, self.len());
         }
+        self.tree.nodes.check_sums(upper);
         let mut last: Option<(crate::SortKey, Vec<u8>)> = None;
         let (mut rows, mut total) = (0, 0);
         let mut scores: BTreeMap<i64, u64> = BTreeMap::new();
@@ -59,7 +61,14 @@ impl RankIndex {
         }
     }
 
-    fn check_below(&self, number: u32, level: u16, parent: Link, order: &mut Vec<u32>) -> u64 {
+    /// Everything below a node or a leaf. Adds the leaves in order, and how many nodes there are above nodes.
+    fn check_below(
+        &self,
+        number: u32,
+        level: u16,
+        parent: Link,
+        (order, upper): (&mut Vec<u32>, &mut usize),
+    ) -> u64 {
         if level == 0 {
             order.push(number);
             assert_eq!(self.tree.leaves.parent(number), parent);
@@ -73,11 +82,12 @@ impl RankIndex {
         );
         assert!(node.len() <= self.tree.limits.fanout);
         node.check();
+        *upper += usize::from(level > 1);
         let mut count = 0;
         for index in 0..node.len() {
             let first = order.len();
-            let below =
-                self.check_below(node.child(index), level - 1, Link::new(number, index), order);
+            let (child, link) = (node.child(index), Link::new(number, index));
+            let below = self.check_below(child, level - 1, link, (&mut *order, &mut *upper));
             assert_eq!(u64::from(node.count_of(index)), below, "counts are exact");
             let first = self.tree.leaf(order[first]);
             let key = number_of(first.key(first.first()));

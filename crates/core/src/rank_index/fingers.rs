@@ -7,8 +7,9 @@
 use super::heap::Address;
 use super::tree::NONE;
 
-/// Scores that are remembered, at most: more than most boards have, and small enough for the nearest caches.
+/// Scores that are remembered, at most: more than most boards have, and small enough for the near caches.
 const SLOTS: usize = 8192;
+
 /// Where the players with a score ended last time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Finger {
@@ -111,6 +112,8 @@ impl Trust {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rank_index::{RankIndex, Record, tests::SMALL};
+    use crate::{SortKey, time::Millis};
 
     #[test]
     fn a_finger_is_that_of_its_own_score_only() {
@@ -127,6 +130,28 @@ mod tests {
                 assert_eq!(fingers.get(folded), Some(held));
             }
             assert_eq!(fingers.get(folded + 2), None);
+        }
+    }
+
+    #[test]
+    fn scores_that_share_a_finger_do_not_share_a_place() {
+        // As far apart as the lower half does not tell, and in one slot all the same.
+        let apart = (1..1 << 20).map(|times: i64| times << 32).find(|far| slot(*far) == slot(0));
+        let apart = apart.expect("one of 8,192 is");
+        let mut index = RankIndex::with_limits(&SMALL);
+        let mut all = Vec::new();
+        for step in 0..400 {
+            // Many of one before the other, or fingers would not be looked at.
+            let key = SortKey { folded: apart * (step / 40 % 2), at: Millis(step) };
+            let id = format!("{step:04}");
+            index.upsert(&id, Record { key, updated_at: key.at });
+            all.push((key, id));
+        }
+        index.check();
+        all.sort_unstable();
+        for ((key, id), position) in all.iter().zip(0..) {
+            let found = index.position(id).map(|(position, record)| (position.0, record.key));
+            assert_eq!(found, Some((position, *key)));
         }
     }
 

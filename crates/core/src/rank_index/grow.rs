@@ -80,7 +80,7 @@ impl Tree {
             let node = self.node(leaf);
             leaf = node.child(index);
             if node.level() > 1 {
-                self.node(leaf).prefetch_pilots();
+                self.nodes.prefetch_pilots(leaf);
             }
         }
         self.prefetch_block(leaf);

@@ -56,8 +56,8 @@ pub(super) struct Heap {
     pages: Vec<Page>,
     /// One list per size in use, in order of creation: there are at most a few dozen sizes, of which few are in use.
     classes: Vec<Class>,
-    /// A whole page that nobody needs, where there are many: one size takes what another gives up, and it comes neither from the system
-    /// nor has to be cleared.
+    /// A whole page that nobody needs, where there are many: one size takes what another gives up, and it neither comes from the
+    /// system nor has to be cleared.
     spare: Option<Region<u8>>,
 }
 
@@ -221,7 +221,8 @@ impl Heap {
         }
     }
 
-    /// Keeps a page that is no longer needed, if it is a whole one and there are many.
+    /// Keeps a page that is no longer needed, if it is a whole one and there are many. Where there no longer are, the one that was kept
+    /// goes as well.
     fn keep(&mut self, memory: Region<u8>) {
         if !self.has_many() {
             self.spare = None;
@@ -307,7 +308,7 @@ impl Heap {
         }
     }
 
-    /// The first bytes of what was a block some time ago, as far as there is anything now: to fetch ahead.
+    /// The first bytes of what was a block some time ago, to fetch ahead: none, if there are not so many any more.
     #[inline]
     pub(super) fn start(&self, address: Address, bytes: usize) -> &[u8] {
         let memory = self.pages.get(address.page()).and_then(|page| page.memory.as_ref());
@@ -475,9 +476,38 @@ mod tests {
     }
 
     #[test]
+    fn among_many_pages_the_last_one_of_a_size_is_whole_from_the_half_to_a_quarter() {
+        let mut heap = Heap::new();
+        let large: Vec<Address> =
+            (0..).take(MANY - 1).map(|owner| heap.allocate(HUGE, owner)).collect();
+        let of_large = heap.bytes();
+        let mut last = Vec::new();
+        let grow_to = |heap: &mut Heap, last: &mut Vec<Address>, bytes: usize| {
+            let more = (last.len()..bytes / 1024).map(|owner| heap.allocate(1024, narrow(owner)));
+            last.extend(more);
+            heap.bytes() - of_large
+        };
+        assert!(grow_to(&mut heap, &mut last, HUGE / 3) < HUGE / 2);
+        assert!(grow_to(&mut heap, &mut last, HUGE / 2 + 1024) >= HUGE);
+        let shrink_to = |heap: &mut Heap, last: &mut Vec<Address>, bytes: usize| {
+            last.drain(bytes / 1024..).rev().for_each(|at| assert!(heap.free(at).is_none()));
+            heap.bytes() - of_large
+        };
+        assert!(shrink_to(&mut heap, &mut last, HUGE / 4) >= HUGE, "it may be needed again");
+        // The whole page is kept for whoever needs one.
+        let with_kept = shrink_to(&mut heap, &mut last, HUGE / 4 - 1024);
+        assert!((HUGE..HUGE + HUGE / 2).contains(&with_kept), "{with_kept}");
+        assert!(shrink_to(&mut heap, &mut last, 0) < HUGE, "fewer than many keep none");
+        drop(large);
+    }
+
+    #[test]
     fn among_many_pages_one_size_takes_what_another_gives_up() {
         let mut heap = Heap::new();
         let mut large: Vec<Address> = (0..80).map(|owner| heap.allocate(HUGE, owner)).collect();
+        for address in &large {
+            heap.block_mut(*address)[4..].fill(0xff);
+        }
         let mut small = Vec::new();
         for owner in 100..6_000_u32 {
             let address = heap.allocate(1_000, owner);

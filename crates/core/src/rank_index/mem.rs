@@ -17,7 +17,7 @@ use std::{
 use super::heap::Address;
 use super::node::{Children, Counts, Link, Sums};
 
-/// The size of a huge page, and of the pages that everything large is cut into.
+/// The size of a huge page, and of the pages that blocks are cut from.
 pub(super) const HUGE: usize = 2 << 20;
 /// From here on a region is mapped on its own. The last page of every size grows step by step, and what an allocator keeps of
 /// the steps would be 2 bytes a player.

@@ -192,6 +192,24 @@ impl Nodes {
         self.counts.get(number as usize)
     }
 
+    /// Asks for a child's count and key, and for the key of the next one. Nothing of the node is read for it, which would be waited for.
+    #[inline]
+    pub(super) fn prefetch_child(&self, number: u32, index: usize) {
+        let (counts, children) = (&self.counts[number as usize], &self.children[number as usize]);
+        prefetch(counts);
+        prefetch(&children.keys[index]);
+        prefetch(&children.keys[(index + 1).min(FANOUT - 1)]);
+    }
+
+    /// Asks for what a search for a key reads first, likewise.
+    #[inline]
+    pub(super) fn prefetch_pilots(&self, number: u32) {
+        let (counts, children) = (&self.counts[number as usize], &self.children[number as usize]);
+        prefetch(counts);
+        prefetch(&children.pilots[0]);
+        prefetch(&children.pilots[GROUP / 2]);
+    }
+
     #[inline]
     pub(super) fn counts_mut(&mut self, number: u32) -> &mut Counts {
         &mut self.counts[number as usize]
@@ -416,22 +434,6 @@ impl NodeRef<'_> {
         prefetch(&self.children.numbers[first]);
     }
 
-    /// Asks for a child's count and key, and for the key of the next one.
-    #[inline]
-    pub(super) fn prefetch_child(self, index: usize) {
-        prefetch(self.counts);
-        prefetch(&self.children.keys[index]);
-        prefetch(&self.children.keys[(index + 1).min(FANOUT - 1)]);
-    }
-
-    /// Asks for what a search for a key reads first.
-    #[inline]
-    pub(super) fn prefetch_pilots(self) {
-        prefetch(self.counts);
-        prefetch(&self.children.pilots[0]);
-        prefetch(&self.children.pilots[GROUP / 2]);
-    }
-
     #[cfg(test)]
     pub(super) fn check(self) {
         let before =
@@ -440,6 +442,19 @@ impl NodeRef<'_> {
         for (index, key) in self.children.keys[..self.len()].iter().enumerate().step_by(GROUP) {
             assert_eq!(self.children.pilots[index / GROUP], *key, "pilots are every eighth key");
         }
+    }
+}
+
+#[cfg(test)]
+impl Nodes {
+    /// Sums are those of so many nodes, or wait to be one's.
+    pub(super) fn check_sums(&self, in_use: usize) {
+        let next =
+            |number: u32| self.sums.get(number as usize).map_or(NO_SUMS, |sums| sums.many[0]);
+        let free = std::iter::successors(Some(next(NO_SUMS)), |number| Some(next(*number)));
+        let free = free.take_while(|number| *number != NO_SUMS).count();
+        let all = self.sums.len().saturating_sub(1);
+        assert_eq!(all, in_use + free, "sums that are no node's are used again");
     }
 }
 

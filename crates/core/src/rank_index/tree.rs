@@ -163,14 +163,14 @@ impl Tree {
             before += node.before(index);
             number = node.child(index);
             if node.level() > 1 {
-                self.node(number).prefetch_pilots();
+                self.nodes.prefetch_pilots(number);
             }
         }
         self.prefetch_block(number);
         Position(before + self.leaf(number).before_score(folded) as u64)
     }
 
-    /// The keys of the first player of a leaf that is in use, and of the first of the next leaf; beyond all keys, if there is none.
+    /// The keys of the first player of a leaf that is in use, and of the first of the next leaf; no smaller than any key, if there is none.
     #[inline]
     fn bounds(&self, leaf: u32) -> Option<(u128, u128)> {
         self.leaves.in_use(leaf)?;

@@ -62,7 +62,7 @@ impl RankIndex {
             match step {
                 0 => {
                     for spot in group {
-                        self.tree.prefetch_first(spot.place.leaf, Address::NONE);
+                        self.tree.prefetch_known(spot.place.leaf);
                         let buckets = self.locator.buckets_for(spot.hash);
                         buckets.into_iter().flatten().for_each(prefetch);
                     }
@@ -193,7 +193,7 @@ impl RankIndex {
                         if let Some(leaf) = candidates(bucket, sought.hash).next() {
                             self.tree.prefetch_where(leaf);
                             sought.leaf = leaf;
-                        } else {
+                        } else if step == 1 {
                             // Every third player is in the second one.
                             prefetch(second);
                         }
@@ -305,7 +305,7 @@ impl Tree {
                 let node = self.node(*number);
                 *number = node.child(node.children_below(*key) - 1);
                 if node.level() > 1 {
-                    self.node(*number).prefetch_pilots();
+                    self.nodes.prefetch_pilots(*number);
                 }
             }
         }
@@ -351,6 +351,12 @@ impl Tree {
     #[inline]
     fn prefetch_first(&self, leaf: u32, block: Address) {
         prefetch_all(self.blocks.start(block, 1));
+        self.prefetch_known(leaf);
+    }
+
+    /// Asks for all that is known of a leaf by its number.
+    #[inline]
+    fn prefetch_known(&self, leaf: u32) {
         self.prefetch_where(leaf);
         self.leaves.parent_entry(leaf).into_iter().for_each(prefetch);
     }
@@ -359,7 +365,7 @@ impl Tree {
     #[inline]
     pub(super) fn prefetch_expected(&self, expected: Option<Finger>) {
         if let Some(Finger { leaf, block, end, .. }) = expected {
-            self.prefetch_first(leaf, block);
+            self.prefetch_known(leaf);
             prefetch_all(self.blocks.start(block, START));
             prefetch_all(self.blocks.start(end, 2 * LINE));
         }
@@ -376,7 +382,7 @@ impl Tree {
     /// Asks for what tells whether a key is in a leaf, and for the leaf's count.
     fn prefetch_separators(&self, leaf: u32) {
         if let Some((parent, index)) = self.leaves.parent(leaf).get() {
-            self.node(parent).prefetch_child(index);
+            self.nodes.prefetch_child(parent, index);
         }
     }
 
