@@ -203,6 +203,24 @@ impl<'q> Params<'q> {
     }
 }
 
+/// A query without parameters: a call that takes none must not seem to take one, and do something else than was meant.
+#[derive(Debug)]
+pub(crate) struct NoParams;
+
+impl NoParams {
+    /// The same from the query alone.
+    pub(crate) fn of(query: Option<&str>) -> Result<Self, Problem> {
+        Params::parse(query)?.finish("none").map(|()| Self)
+    }
+}
+
+impl FromRequestParts<Arc<App>> for NoParams {
+    type Rejection = Problem;
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, Problem> {
+        Self::of(parts.uri.query())
+    }
+}
+
 fn decode(text: &str) -> Result<Cow<'_, str>, Problem> {
     let not_utf8 = |_| Problem::malformed("the query is not UTF-8 once its %-escapes are decoded");
     if text.contains('+') {

@@ -167,7 +167,7 @@ impl ToSchema for Problem {}
 #[openapi(
     info(
         title = "Standings",
-        description = "A real-time leaderboard server. Times are RFC 3339 in UTC; unknown fields and parameters are errors.",
+        description = "A real-time leaderboard server. Times are RFC 3339 in UTC; unknown fields and parameters are errors, except that the probes `/healthz` and `/readyz` take any parameter.",
     ),
     paths(
         submit::one, submit::batch, import::scores,

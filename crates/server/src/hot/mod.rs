@@ -29,7 +29,7 @@ use crate::{
     auth::{authorise, may_read},
     config::Cors,
     edge::{Asked, is_harmless, log, new_request_id, unwinding},
-    extract::{Media, invalid, parse_json, slow_body},
+    extract::{Media, NoParams, invalid, parse_json, slow_body},
     problem::Problem,
     routes::{read, submit},
     socket::Socket,
@@ -349,6 +349,7 @@ impl Request<'_> {
                 read::write_entry(app, board, &player, head.query, body).await
             }
             What::Submit => {
+                NoParams::of(head.query)?;
                 Media::named(head.content_type, Media::Json, &[Media::Json])?;
                 let Object(submission) = parse_json(content.ok_or_else(slow_body)?)?;
                 submit::write_receipt(app, board, submission, body).await

@@ -12,7 +12,7 @@ use standings_engine::{BoardInfo, Put};
 use crate::{
     app::App,
     auth::{Admin, Reader},
-    extract::{Json, OfPlayer, OnBoard, Params},
+    extract::{Json, NoParams, OfPlayer, OnBoard, Params},
     openapi::{BoardList, BoardSchema, DefinitionSchema},
     wire::{BoardReply, ListReply, json, no_content},
 };
@@ -37,8 +37,7 @@ fn reply(board: &BoardInfo) -> BoardReply<'_> {
     responses((status = 200, description = "All boards by id.", body = BoardList)),
     security((), ("key" = ["read"])),
 )]
-pub(crate) async fn list(State(app): State<Arc<App>>, _: Reader, uri: Uri) -> Answer {
-    Params::parse(uri.query())?.finish("none")?;
+pub(crate) async fn list(State(app): State<Arc<App>>, _: Reader, _: NoParams) -> Answer {
     let boards = app.engine()?.boards().await?;
     Ok(json(StatusCode::OK, &ListReply { data: boards.iter().map(reply).collect() }))
 }
@@ -57,9 +56,8 @@ pub(crate) async fn get(
     State(app): State<Arc<App>>,
     _: Reader,
     OnBoard(board): OnBoard,
-    uri: Uri,
+    _: NoParams,
 ) -> Answer {
-    Params::parse(uri.query())?.finish("none")?;
     let board = app.engine()?.board(&board).await?;
     Ok(json(StatusCode::OK, &reply(&board)))
 }
@@ -84,6 +82,7 @@ pub(crate) async fn put(
     State(app): State<Arc<App>>,
     _: Admin,
     OnBoard(board): OnBoard,
+    _: NoParams,
     Json(definition): Json<Board>,
 ) -> Answer {
     let put = app.engine()?.put_board(&board, definition.clone()).await?;
@@ -111,6 +110,7 @@ pub(crate) async fn delete(
     State(app): State<Arc<App>>,
     _: Admin,
     OnBoard(board): OnBoard,
+    _: NoParams,
 ) -> Answer {
     app.engine()?.delete_board(&board).await?;
     tracing::info!(%board, "board deleted");

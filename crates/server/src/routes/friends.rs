@@ -2,17 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::State,
-    http::{StatusCode, Uri},
-    response::Response,
-};
+use axum::{extract::State, http::StatusCode, response::Response};
 use standings_core::PlayerId;
 
 use crate::{
     app::App,
     auth::{Game, Reader},
-    extract::{Json, OfPlayer, Params, invalid},
+    extract::{Json, NoParams, OfPlayer, invalid},
     wire::{FriendsBody, FriendsListReply, json_sized},
 };
 
@@ -40,6 +36,7 @@ pub(crate) async fn put(
     State(app): State<Arc<App>>,
     _: Game,
     OfPlayer(player): OfPlayer,
+    _: NoParams,
     Json(body): Json<FriendsBody>,
 ) -> Answer {
     let player = player.printable().map_err(invalid)?;
@@ -62,8 +59,7 @@ pub(crate) async fn get(
     State(app): State<Arc<App>>,
     _: Reader,
     OfPlayer(player): OfPlayer,
-    uri: Uri,
+    _: NoParams,
 ) -> Answer {
-    Params::parse(uri.query())?.finish("none")?;
     Ok(reply(&app.engine()?.friends(&player).await?))
 }

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::{
     app::App,
     auth::Admin,
-    extract::{OfDate, OfSeason, OnBoard},
+    extract::{NoParams, OfDate, OfSeason, OnBoard},
     ndjson::Rows,
     problem::{Code, Problem},
     wire::{RowBody, SnapshotReply, SnapshotRowBody, json},
@@ -46,6 +46,7 @@ pub(crate) async fn scores(
     State(app): State<Arc<App>>,
     _: Admin,
     OnBoard(board): OnBoard,
+    _: NoParams,
     mut rows: Rows,
 ) -> Answer {
     let engine = app.engine()?;
@@ -125,6 +126,7 @@ pub(crate) async fn season(
     _: Admin,
     OnBoard(board): OnBoard,
     OfSeason(season): OfSeason,
+    _: NoParams,
     rows: Rows,
 ) -> Answer {
     let import = app.engine()?.import_season(&board, &season).await?;
@@ -152,6 +154,7 @@ pub(crate) async fn snapshot(
     _: Admin,
     OnBoard(board): OnBoard,
     OfDate(snapshot): OfDate,
+    _: NoParams,
     rows: Rows,
 ) -> Answer {
     let import = app.engine()?.import_snapshot(&board, snapshot).await?;

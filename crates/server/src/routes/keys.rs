@@ -7,7 +7,7 @@ use axum::{extract::State, http::StatusCode};
 use crate::{
     app::App,
     auth::{Admin, hash, new_key},
-    extract::{Json, OfKey},
+    extract::{Json, NoParams, OfKey},
     openapi::KeyList,
     problem::{Code, Problem},
     wire::{KeyReply, ListReply, NewKey, Time, json, no_content},
@@ -24,7 +24,7 @@ use super::Answer;
     responses((status = 200, description = "All keys.", body = KeyList)),
     security(("key" = ["admin"])),
 )]
-pub(crate) async fn list(State(app): State<Arc<App>>, _: Admin) -> Answer {
+pub(crate) async fn list(State(app): State<Arc<App>>, _: Admin, _: NoParams) -> Answer {
     let keys = app.engine()?.keys().await?;
     let listed = keys.iter().map(|key| KeyReply {
         name: &key.name,
@@ -50,6 +50,7 @@ pub(crate) async fn list(State(app): State<Arc<App>>, _: Admin) -> Answer {
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
     _: Admin,
+    _: NoParams,
     Json(new): Json<NewKey>,
 ) -> Answer {
     let key = new_key().map_err(|error| {
@@ -71,7 +72,12 @@ pub(crate) async fn create(
     responses((status = 204, description = "It is gone.")),
     security(("key" = ["admin"])),
 )]
-pub(crate) async fn delete(State(app): State<Arc<App>>, _: Admin, OfKey(name): OfKey) -> Answer {
+pub(crate) async fn delete(
+    State(app): State<Arc<App>>,
+    _: Admin,
+    OfKey(name): OfKey,
+    _: NoParams,
+) -> Answer {
     app.engine()?.delete_key(&name).await?;
     tracing::info!(%name, "key deleted");
     Ok(no_content())

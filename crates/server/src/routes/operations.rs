@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use crate::{
     app::App,
     auth::Admin,
-    extract::Json,
+    extract::{Json, NoParams},
     openapi,
     problem::{Code, Problem},
     wire::{BackupTo, json},
@@ -69,7 +69,7 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Answer {
     tag = "Operations",
     responses((status = 200, description = "All series.", body = String, content_type = "application/openmetrics-text")),
 )]
-pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Response {
+pub(crate) async fn metrics(State(app): State<Arc<App>>, _: NoParams) -> Response {
     text("application/openmetrics-text; version=1.0.0; charset=utf-8", app.metrics.text())
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Response {
     tag = "Operations",
     responses((status = 200, description = "The API in OpenAPI 3.1.", body = Object)),
 )]
-pub(crate) async fn openapi() -> Response {
+pub(crate) async fn openapi(_: NoParams) -> Response {
     text("application/json", openapi::document())
 }
 
@@ -93,7 +93,7 @@ pub(crate) async fn openapi() -> Response {
     tag = "Operations",
     responses((status = 200, description = "A page that needs nothing from elsewhere.", body = String, content_type = "text/html")),
 )]
-pub(crate) async fn docs() -> Response {
+pub(crate) async fn docs(_: NoParams) -> Response {
     let mut page = text("text/html; charset=utf-8", include_str!("../docs.html"));
     // Nothing on the page comes from elsewhere or goes there.
     let policy = HeaderValue::from_static(
@@ -112,7 +112,7 @@ struct Index {
     openapi: &'static str,
 }
 
-pub(crate) async fn index() -> Response {
+pub(crate) async fn index(_: NoParams) -> Response {
     let version = env!("CARGO_PKG_VERSION");
     let reply = Index { name: "standings", version, docs: "/docs", openapi: "/openapi.json" };
     json(StatusCode::OK, &reply)
@@ -140,6 +140,7 @@ pub(crate) struct Backup {
 pub(crate) async fn backup(
     State(app): State<Arc<App>>,
     _: Admin,
+    _: NoParams,
     Json(to): Json<BackupTo>,
 ) -> Answer {
     let made = app.engine()?.backup(&to.path).await?;

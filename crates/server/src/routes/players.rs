@@ -13,7 +13,7 @@ use standings_engine::{CurrentEntry, NameQuery};
 use crate::{
     app::App,
     auth::{Admin, Game, Reader},
-    extract::{Json, OfPlayer, Params, invalid},
+    extract::{Json, NoParams, OfPlayer, Params, invalid},
     openapi::NamedList,
     problem::Problem,
     wire::{CurrentReply, ListReply, NamedReply, PlayerReply, ProfileBody, json, no_content},
@@ -63,6 +63,7 @@ pub(crate) async fn put(
     State(app): State<Arc<App>>,
     _: Game,
     OfPlayer(player): OfPlayer,
+    _: NoParams,
     Json(body): Json<ProfileBody>,
 ) -> Answer {
     let player = player.printable().map_err(invalid)?;
@@ -85,9 +86,8 @@ pub(crate) async fn get(
     State(app): State<Arc<App>>,
     _: Reader,
     OfPlayer(player): OfPlayer,
-    uri: Uri,
+    _: NoParams,
 ) -> Answer {
-    Params::parse(uri.query())?.finish("none")?;
     let info = app.engine()?.player(&player, BOARDS).await?;
     Ok(json(StatusCode::OK, &reply(&info.player, &info.profile, Some(&info.entries))))
 }
@@ -109,9 +109,8 @@ pub(crate) async fn erase(
     State(app): State<Arc<App>>,
     _: Admin,
     OfPlayer(player): OfPlayer,
-    uri: Uri,
+    _: NoParams,
 ) -> Answer {
-    Params::parse(uri.query())?.finish("none")?;
     app.engine()?.erase_player(&player).await?;
     // Not whom: a log outlives what is erased.
     tracing::info!("a player was erased");

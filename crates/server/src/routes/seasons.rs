@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use crate::{
     app::App,
     auth::{Admin, Reader},
-    extract::{NoBody, OnBoard, Params, season_id},
+    extract::{NoBody, NoParams, OnBoard, Params, season_id},
     wire::{SeasonsReply, json, json_sized, rate},
 };
 
@@ -91,6 +91,7 @@ pub(crate) async fn close(
     State(app): State<Arc<App>>,
     _: Admin,
     OnBoard(board): OnBoard,
+    _: NoParams,
     NoBody: NoBody,
 ) -> Answer {
     let (closed, current) = app.engine()?.close_season(&board).await?;

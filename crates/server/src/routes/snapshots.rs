@@ -12,7 +12,7 @@ use standings_engine::SnapshotsQuery;
 use crate::{
     app::App,
     auth::{Admin, Reader},
-    extract::{NoBody, OnBoard, Params},
+    extract::{NoBody, NoParams, OnBoard, Params},
     wire::{SnapshotReply, SnapshotsReply, json, json_sized},
 };
 
@@ -72,10 +72,9 @@ pub(crate) async fn take(
     State(app): State<Arc<App>>,
     _: Admin,
     OnBoard(board): OnBoard,
-    uri: Uri,
+    _: NoParams,
     NoBody: NoBody,
 ) -> Answer {
-    Params::parse(uri.query())?.finish("none")?;
     let taken = app.engine()?.take_snapshot(&board).await?;
     tracing::info!(%board, snapshot = %taken.date, players = taken.players, "snapshot taken");
     Ok(json(StatusCode::CREATED, &SnapshotReply::from(&taken)))

@@ -13,7 +13,7 @@ use standings_core::{BoardId, limits::BATCH_ROWS, rule::Submission};
 use crate::{
     app::App,
     auth::Game,
-    extract::{Json, Media, OfPlayer, OnBoard, parse_item, parse_json, read_body},
+    extract::{Json, Media, NoParams, OfPlayer, OnBoard, parse_item, parse_json, read_body},
     problem::{Code, Problem},
     wire::{
         BatchReply, ItemReply, Object, ReceiptReply, SubmissionBody, json_body, json_sized,
@@ -40,6 +40,7 @@ pub(crate) async fn one(
     State(app): State<Arc<App>>,
     _: Game,
     OnBoard(board): OnBoard,
+    _: NoParams,
     Json(body): Json<SubmissionBody>,
 ) -> Answer {
     let mut reply = Vec::new();
@@ -96,6 +97,7 @@ pub(crate) async fn batch(
         refused.headers_mut().insert(header::ALLOW, allowed);
         return Ok(refused);
     }
+    NoParams::of(request.uri().query())?;
     let media = Media::of(request.headers(), Media::Json, &[Media::Json, Media::Ndjson])?;
     let bytes = read_body(request.into_body(), &app).await?;
     let items = match media {

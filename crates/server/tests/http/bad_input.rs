@@ -314,3 +314,102 @@ fn definitions_profiles_and_keys_are_checked_too() {
     server.get("/v1/players/a").refused(404, "unknown_player");
     assert_eq!(state(&server), before);
 }
+
+const JSON: &str = "application/json";
+const NDJSON: &str = "application/x-ndjson";
+
+/// Every call that takes no parameters, with a body that it would take otherwise. The two probes take any: a server that is
+/// well must not be put out of service because of what a load balancer adds.
+const WITHOUT_PARAMETERS: &[(&str, &str, &str, &str)] = &[
+    ("POST", "/v1/scores", JSON, r#"{"user_id":"a","points":1}"#),
+    ("POST", "/v1/boards/main/scores", JSON, r#"{"user_id":"a","points":1}"#),
+    ("POST", "/v1/boards/main/scores/batch", JSON, r#"[{"user_id":"a","points":1}]"#),
+    ("POST", "/v1/boards/main/scores/batch", NDJSON, r#"{"user_id":"a","points":1}"#),
+    ("PUT", "/v1/boards/main/scores", NDJSON, r#"{"user_id":"a","score":1}"#),
+    ("GET", "/v1/boards", JSON, ""),
+    ("GET", "/v1/boards/main", JSON, ""),
+    ("PUT", "/v1/boards/main", JSON, r#"{"title":"Another"}"#),
+    ("POST", "/v1/boards/main/seasons/close", JSON, ""),
+    ("PUT", "/v1/boards/main/seasons/2026-10", NDJSON, r#"{"user_id":"a","score":1}"#),
+    ("POST", "/v1/boards/main/snapshots", JSON, ""),
+    ("PUT", "/v1/boards/main/snapshots/2026-02-21", NDJSON, r#"{"user_id":"a","score":1}"#),
+    ("GET", "/v1/players/a", JSON, ""),
+    ("PUT", "/v1/players/a", JSON, r#"{"name":"B"}"#),
+    ("DELETE", "/v1/players/a", JSON, ""),
+    ("GET", "/v1/players/a/friends", JSON, ""),
+    ("PUT", "/v1/players/a/friends", JSON, r#"{"user_ids":["b"]}"#),
+    ("GET", "/v1/keys", JSON, ""),
+    ("POST", "/v1/keys", JSON, r#"{"name":"new","role":"game"}"#),
+    ("DELETE", "/v1/keys/read", JSON, ""),
+    ("POST", "/v1/backup", JSON, r#"{"path":"/nonexistent/backup"}"#),
+    ("GET", "/metrics", JSON, ""),
+    ("GET", "/openapi.json", JSON, ""),
+    ("GET", "/docs", JSON, ""),
+    ("GET", "/", JSON, ""),
+    ("DELETE", "/v1/boards/main", JSON, ""),
+];
+
+#[test]
+fn a_call_without_parameters_refuses_one_and_has_no_effect() {
+    let server = Server::start();
+    let put = server.send("PUT", "/v1/players/a", "game", &json!({"name": "A"}));
+    assert_eq!(put.status, 200);
+    let everything = || {
+        let lists = ["keys", "players/a", "players/a/friends", "boards/main/seasons"];
+        let lists = lists.map(|path| format!("/v1/{path}"));
+        (state(&server), lists.map(|path| server.send("GET", &path, "admin", &Value::Null).text))
+    };
+    let before = everything();
+    for (method, path, media, body) in WITHOUT_PARAMETERS {
+        for query in ["season=2026-10", "x"] {
+            let path = format!("{path}?{query}");
+            let reply = server.send_raw(method, &path, "admin", media, *body);
+            assert_eq!((reply.status, reply.code().as_str()), (400, "malformed"), "{path}");
+            assert!(reply.text.contains("this call takes none"), "{method} {path}: {}", reply.text);
+            assert_eq!(everything(), before, "{method} {path}");
+        }
+    }
+    for path in ["/v1/boards/main?", "/healthz?x", "/readyz?x"] {
+        server.get(path).ok(200);
+    }
+}
+
+#[test]
+fn a_plain_submission_with_a_parameter_is_refused_before_the_router_too() {
+    let server = Server::start();
+    let score = json!({"user_id": "a", "points": 1});
+    for path in ["/v1/scores?season=2026-10", "/v1/boards/main/scores?x"] {
+        let refused = server.submit(path, &score);
+        refused.refused(400, "malformed");
+        assert!(refused.text.contains("this call takes none"), "{}", refused.text);
+    }
+    server.submit("/v1/scores", &score).ok(200);
+    assert_eq!(server.get("/v1/scores/a").ok(200)["user_info"]["score"], 1);
+}
+
+#[test]
+fn every_documented_call_without_parameters_is_in_the_list_above() {
+    let document: Value = serde_json::from_str(standings_server::openapi_document()).unwrap();
+    let probes = ["/healthz", "/readyz"];
+    for (path, item) in document["paths"].as_object().unwrap() {
+        if probes.contains(&path.as_str()) {
+            continue;
+        }
+        let concrete = path
+            .replace("{board}", "main")
+            .replace("{user_id}", "a")
+            .replace("{season}", "2026-10")
+            .replace("{date}", "2026-02-21")
+            .replace("{name}", "read");
+        for (method, operation) in item.as_object().unwrap() {
+            let parameters = operation["parameters"].as_array();
+            if parameters.is_some_and(|all| all.iter().any(|one| one["in"] == "query")) {
+                continue;
+            }
+            let listed = |(listed, path, ..): &(&str, &str, &str, &str)| {
+                listed.eq_ignore_ascii_case(method) && *path == concrete
+            };
+            assert!(WITHOUT_PARAMETERS.iter().any(listed), "{method} {concrete}");
+        }
+    }
+}
