@@ -150,6 +150,26 @@ fn a_bad_row_is_named_and_what_was_before_it_is_told() {
 }
 
 #[test]
+fn an_import_whose_position_cannot_be_noted_goes_on_and_says_so_once() {
+    let server = Server::start();
+    board(&server, "a");
+    let good = server.file("good.csv", "a,1\nb,2\nc,3\n");
+    let taken = server.path("good.csv.standings-import");
+    fs::create_dir(&taken).unwrap();
+    let import = server.run(&["import", &good, "--board", "a", "--batch", "1"]);
+    assert_eq!(import.err.matches("cannot note").count(), 1, "{}", import.err);
+    assert!(import.err.contains("begins at the first row"), "{}", import.err);
+    assert!(import.ok().contains(": 3 rows set"));
+    assert!(taken.is_dir() && !server.path("good.csv.standings-import.new").exists());
+
+    let bad = server.file("bad.csv", "a,1\nb,2\nc,x\n");
+    fs::create_dir(server.path("bad.csv.standings-import")).unwrap();
+    let words = server.run(&["import", &bad, "--board", "a", "--batch", "1"]).fails(1);
+    assert!(words.contains("2 rows were set"), "{words}");
+    assert!(!words.contains("goes on from there"), "{words}");
+}
+
+#[test]
 fn restart_ignores_the_position() {
     let server = Server::start();
     board(&server, "a");

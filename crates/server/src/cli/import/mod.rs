@@ -31,7 +31,7 @@ use super::{
     output::{Output, print, thousands},
     progress::{Progress, Unit},
 };
-use position::{Identity, Position};
+use position::{Identity, Noted, Position};
 use row::Kind;
 pub(crate) use source::Format;
 use source::{Batch, Source};
@@ -104,6 +104,7 @@ impl Import {
             progress.say(&format!("continuing after row {}", thousands(start.rows)));
         }
         let path = Path::scores(Some(&self.board), &[]);
+        let mut noted = Noted::new(&self.file, identity.as_ref(), &start);
         let mut at = start;
         let sent = ahead(source, self.batch, |batches| {
             for batch in batches {
@@ -118,27 +119,23 @@ impl Import {
                     rows: at.rows + batch.rows,
                     season: Some(season),
                 };
-                if let Some(identity) = &identity {
-                    at.store(&self.file, identity)?;
-                }
+                noted.note(&at, &progress);
                 progress.at(at.offset, at.rows);
             }
             Ok(())
         });
         if let Err(failure) = sent {
-            let words = match (&identity, at.rows) {
-                (_, 0) => "no row was set".to_owned(),
-                (None, rows) => format!("{} rows were set", thousands(rows)),
-                (Some(_), rows) => format!(
+            let words = match at.rows {
+                0 => "no row was set".to_owned(),
+                rows if rows == noted.rows() => format!(
                     "{} rows were set; the same command goes on from there",
                     thousands(rows)
                 ),
+                rows => format!("{} rows were set", thousands(rows)),
             };
             return Err(failure.and(&words));
         }
-        if identity.is_some() {
-            Position::remove(&self.file)?;
-        }
+        noted.forget()?;
         let (rows, season) = (at.rows, at.season);
         let speed = progress.finish(rows);
         if self.output.is_json() {

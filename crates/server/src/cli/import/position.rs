@@ -9,7 +9,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::cli::failure::{Failure, Result};
+use crate::cli::{
+    failure::{Failure, Result},
+    output::thousands,
+    progress::Progress,
+};
 
 /// What is imported where. A position is only good for the same file, unchanged, into the same board.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,17 +80,21 @@ impl Position {
     }
 
     /// Notes the position, so that a crash leaves this one or the one before.
-    pub(super) fn store(&self, file: &Path, identity: &Identity) -> Result<()> {
+    fn store(&self, file: &Path, identity: &Identity) -> Result<(), String> {
         let (path, new) = (beside(file, ""), beside(file, ".new"));
         let written = serde_json::to_vec(&Stored { of: identity, at: self })
             .map_err(io::Error::from)
             .and_then(|text| fs::write(&new, text))
             .and_then(|()| fs::rename(&new, &path));
-        written.map_err(|error| Failure::file("note the position in", &path, error))
+        written.map_err(|error| {
+            // It may be there and be of no use; often it is not.
+            let _ = fs::remove_file(&new);
+            format!("cannot note the position in {}: {error}", path.display())
+        })
     }
 
     /// Forgets the position.
-    pub(super) fn remove(file: &Path) -> Result<()> {
+    fn remove(file: &Path) -> Result<()> {
         let path = beside(file, "");
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -94,6 +102,48 @@ impl Position {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// What is noted beside the file of how far an import has come.
+pub(super) struct Noted<'a> {
+    file: &'a Path,
+    /// None where nothing can be noted, or not any more.
+    of: Option<&'a Identity>,
+    /// Rows before the position that was noted last.
+    rows: u64,
+}
+
+impl<'a> Noted<'a> {
+    /// Begins where an earlier import came to.
+    pub(super) fn new(file: &'a Path, of: Option<&'a Identity>, start: &Position) -> Self {
+        Self { file, of, rows: start.rows }
+    }
+
+    /// Rows before the position that was noted last; 0 where none was.
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Notes a position. Where that cannot be done the rows are set all the same, and the import goes on.
+    pub(super) fn note(&mut self, at: &Position, progress: &Progress) {
+        let Some(identity) = self.of else { return };
+        match at.store(self.file, identity) {
+            Ok(()) => self.rows = at.rows,
+            Err(why) => {
+                self.of = None;
+                let from = match self.rows {
+                    0 => "at the first row".to_owned(),
+                    rows => format!("after row {}", thousands(rows)),
+                };
+                progress.say(&format!("{why}; once interrupted, this import begins {from}"));
+            }
+        }
+    }
+
+    /// Forgets what was noted, once all rows are set.
+    pub(super) fn forget(&self) -> Result<()> {
+        if self.rows == 0 { Ok(()) } else { Position::remove(self.file) }
     }
 }
 
