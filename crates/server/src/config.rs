@@ -171,18 +171,32 @@ impl std::str::FromStr for Cors {
             "*" => Ok(Self::Any),
             "none" | "" => Ok(Self::None),
             list => {
-                let origin = |origin: &str| {
-                    let origin = origin.trim();
-                    ensure!(
-                        origin.starts_with("http://") || origin.starts_with("https://"),
-                        "cors_origins: {origin:?} is not an origin such as https://example.org"
-                    );
-                    HeaderValue::from_str(origin.trim_end_matches('/')).context("cors_origins")
-                };
-                Ok(Self::Origins(list.split(',').map(origin).collect::<anyhow::Result<_>>()?))
+                let origins = list.split(',').map(str::trim).map(|text| {
+                    origin(text).with_context(|| {
+                        format!(
+                            "cors_origins: {text:?} is not an origin such as https://example.org: scheme, host and, \
+                             where it is another, port, without a path"
+                        )
+                    })
+                });
+                Ok(Self::Origins(origins.collect::<anyhow::Result<_>>()?))
             }
         }
     }
+}
+
+/// An origin as browsers send it, in lower case: any other form would be compared with what they send in vain.
+fn origin(text: &str) -> Option<HeaderValue> {
+    let lower = text.to_ascii_lowercase();
+    // Browsers show an origin as an address with a slash, which is all that may follow.
+    let origin = lower.strip_suffix('/').unwrap_or(&lower);
+    let (scheme, host) = origin.split_once("://")?;
+    let own_port = if scheme == "https" { ":443" } else { ":80" };
+    let origin = origin.strip_suffix(own_port).unwrap_or(origin);
+    let named = |b: u8| b.is_ascii_alphanumeric() || b"-._:[]".contains(&b);
+    let is_host = !host.is_empty() && !host.starts_with(':') && host.bytes().all(named);
+    let is_origin = matches!(scheme, "http" | "https") && is_host;
+    is_origin.then(|| HeaderValue::from_str(origin).ok()).flatten()
 }
 
 /// The files for TLS.
@@ -397,6 +411,44 @@ mod tests {
             [most(""), most("max_players = 0"), most("max_players = 5")],
             [None, None, Some(5)]
         );
+    }
+
+    #[test]
+    fn an_origin_is_written_as_browsers_send_it() {
+        let origins = |text: &str| match text.parse() {
+            Ok(Cors::Origins(origins)) => origins,
+            other => panic!("{text:?}: {other:?}"),
+        };
+        assert_eq!(origins("HTTPS://Game.Example"), ["https://game.example"]);
+        assert_eq!(origins("https://a.b:443,http://a.b:80"), ["https://a.b", "http://a.b"]);
+        assert_eq!(
+            origins("http://localhost:3000, https://[::1]:8443 ,https://a.b"),
+            ["http://localhost:3000", "https://[::1]:8443", "https://a.b"]
+        );
+    }
+
+    #[test]
+    fn what_no_browser_sends_as_an_origin_is_refused() {
+        for bad in [
+            "game.example",
+            "ftp://game.example",
+            "https://",
+            "https:///",
+            "https://:8080",
+            "https://game.example/scores",
+            "https://game.example//",
+            "https://game.example?a=1",
+            "https://game.example#a",
+            "https://me@game.example",
+            "https://*.example",
+            "https://game example",
+            "https://spiel\u{e4}.example",
+            "https://game.example,",
+            "null",
+        ] {
+            let error = bad.parse::<Cors>().unwrap_err().to_string();
+            assert!(error.starts_with("cors_origins: ") && error.contains("https://"), "{error}");
+        }
     }
 
     #[test]

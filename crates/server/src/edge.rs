@@ -45,8 +45,7 @@ pub(crate) async fn answer(app: &App, routes: &Routes, request: Request<Incoming
     let started = Instant::now();
     let id = request_id(request.headers());
     let (method, uri) = (request.method().clone(), request.uri().clone());
-    let cors = allowed_origin(&app.options.cors, &method, request.headers());
-    let from_page = request.headers().contains_key(header::ORIGIN);
+    let origin = request.headers().get(header::ORIGIN).cloned();
     let mut response = if let Some(detail) = too_large(&uri, request.headers()) {
         Problem::new(Code::HeadersTooLarge, detail).closing().into_response()
     } else if method == Method::OPTIONS {
@@ -67,16 +66,9 @@ pub(crate) async fn answer(app: &App, routes: &Routes, request: Request<Incoming
         }
         response
     };
-    let headers = response.headers_mut();
-    if let Some(origin) = cors {
-        if origin != "*" {
-            headers.append(header::VARY, HeaderValue::from_static("Origin"));
-        }
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        if from_page {
-            let exposed = HeaderValue::from_static("x-request-id, retry-after");
-            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
-        }
+    // Pages may read, not write: a key in a page is a key that everyone has.
+    if matches!(method, Method::GET | Method::HEAD | Method::OPTIONS) {
+        let_pages_read(&app.options.cors, origin, response.headers_mut());
     }
     let problem = response.extensions().get::<Arc<Problem>>().map(AsRef::as_ref);
     let asked = Asked { id: id.as_bytes(), method: method.as_str(), path: uri.path() };
@@ -195,18 +187,23 @@ pub(crate) fn head_limits() -> String {
     )
 }
 
-/// Pages may read, not write: a key in a page is a key that everyone has.
-fn allowed_origin(cors: &Cors, method: &Method, headers: &HeaderMap) -> Option<HeaderValue> {
-    if !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
-        return None;
-    }
-    match cors {
+/// Says in an answer which page may read it.
+fn let_pages_read(cors: &Cors, origin: Option<HeaderValue>, answer: &mut HeaderMap) {
+    let from_page = origin.is_some();
+    let allowed = match cors {
         Cors::Any => Some(HeaderValue::from_static("*")),
         Cors::None => None,
         Cors::Origins(origins) => {
-            let origin = headers.get(header::ORIGIN)?;
-            origins.contains(origin).then(|| origin.clone())
+            // Also where no page asks, or one that may not: a cache must not give that answer to a page that may.
+            answer.append(header::VARY, HeaderValue::from_static("Origin"));
+            origin.filter(|origin| origins.contains(origin))
         }
+    };
+    let Some(allowed) = allowed else { return };
+    answer.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, allowed);
+    if from_page {
+        let exposed = HeaderValue::from_static("x-request-id, retry-after");
+        answer.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
     }
 }
 

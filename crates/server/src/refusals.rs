@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::{
     app::App,
     edge::{Asked, head_limits, log, new_request_id},
-    hot::reply::{self, Manner},
+    hot::reply::{self, Manner, Pages},
     problem::{Code, Problem},
 };
 
@@ -48,7 +48,7 @@ impl<'a, S: AsyncWrite + Unpin> Refusals<'a, S> {
         let request_id = &new_request_id();
         let asked = Asked { id: request_id, method: "", path: "" };
         log(self.app, &asked, problem.code().status(), Some(&problem), Instant::now());
-        let manner = Manner { request_id, any_origin: false, close: true };
+        let manner = Manner { request_id, pages: Pages::Unsaid, close: true };
         reply::problem(&mut self.last, &problem, manner);
         Some(before.iter().map(|slice| slice.len()).sum::<usize>() + end.len())
     }

@@ -27,7 +27,6 @@ use tokio::{
 use crate::{
     app::App,
     auth::{authorise, may_read},
-    config::Cors,
     edge::{Asked, is_harmless, log, new_request_id, unwinding},
     extract::{Media, NoParams, invalid, parse_json, slow_body},
     problem::Problem,
@@ -37,7 +36,7 @@ use crate::{
     wire::Object,
 };
 use head::{Head, What};
-use reply::Manner;
+use reply::{Manner, Pages};
 
 /// What is read at once: a submission with all its headers fits several times.
 const BUFFER: usize = 4096;
@@ -312,8 +311,8 @@ impl Request<'_> {
         let reads = head.what != What::Submit;
         let method = if reads { "GET" } else { "POST" };
         let asked = Asked { id: request_id, method, path: head.path };
-        let any_origin = reads && app.options.cors == Cors::Any;
-        let mut manner = Manner { request_id, any_origin, close: *stopping };
+        let pages = if reads { Pages::of(&app.options.cors) } else { Pages::Unsaid };
+        let mut manner = Manner { request_id, pages, close: *stopping };
         match answer.and_then(|answer| answer) {
             Ok(()) => {
                 series.answered(StatusCode::OK, started.elapsed());

@@ -6,16 +6,46 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use crate::problem::Problem;
+use crate::{config::Cors, problem::Problem};
 
 /// What every answer's head says besides its content.
 #[derive(Clone, Copy)]
 pub(crate) struct Manner<'a> {
     pub(crate) request_id: &'a [u8],
-    /// Whether pages of any origin may read it.
-    pub(crate) any_origin: bool,
+    /// Which pages may read it.
+    pub(crate) pages: Pages,
     /// Whether the connection ends with it.
     pub(crate) close: bool,
+}
+
+/// What an answer says of the pages that may read it. A request with an `Origin` is not answered here.
+#[derive(Clone, Copy)]
+pub(crate) enum Pages {
+    /// Nothing.
+    Unsaid,
+    /// Those of any origin may.
+    Any,
+    /// It depends on the origin: a cache must not give an answer without one to a page.
+    Listed,
+}
+
+impl Pages {
+    /// What an answer to a read says.
+    pub(crate) fn of(cors: &Cors) -> Self {
+        match cors {
+            Cors::Any => Self::Any,
+            Cors::None => Self::Unsaid,
+            Cors::Origins(_) => Self::Listed,
+        }
+    }
+
+    fn header(self) -> &'static [u8] {
+        match self {
+            Self::Unsaid => b"",
+            Self::Any => b"access-control-allow-origin: *\r\n",
+            Self::Listed => b"vary: Origin\r\n",
+        }
+    }
 }
 
 /// Writes an answer with a body of JSON.
@@ -42,9 +72,7 @@ pub(crate) fn problem(out: &mut Vec<u8>, problem: &Problem, manner: Manner<'_>) 
 }
 
 fn finish(out: &mut Vec<u8>, body: &[u8], manner: Manner<'_>) {
-    if manner.any_origin {
-        out.extend_from_slice(b"access-control-allow-origin: *\r\n");
-    }
+    out.extend_from_slice(manner.pages.header());
     if manner.close {
         out.extend_from_slice(b"connection: close\r\n");
     }
@@ -83,7 +111,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_framed_and_names_its_request() {
-        let manner = Manner { request_id: b"abc", any_origin: true, close: false };
+        let manner = Manner { request_id: b"abc", pages: Pages::Any, close: false };
         let mut out = Vec::new();
         ok(&mut out, b"{}", manner);
         let text = String::from_utf8(out).unwrap();
@@ -95,7 +123,7 @@ mod tests {
         assert!(text.ends_with(" GMT\r\n\r\n{}") && !text.contains("connection"), "{text}");
         let mut out = Vec::new();
         let slow = Problem::new(Code::Timeout, "slow").closing();
-        problem(&mut out, &slow, Manner { close: true, any_origin: false, ..manner });
+        problem(&mut out, &slow, Manner { close: true, pages: Pages::Unsaid, ..manner });
         let text = String::from_utf8(out).unwrap();
         assert!(text.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{text}");
         assert_eq!(text.matches("connection: close").count(), 1, "{text}");

@@ -136,6 +136,41 @@ fn origins_can_be_listed() {
 }
 
 #[test]
+fn an_answer_that_depends_on_the_origin_says_so_to_caches() {
+    let listed: Cors = "https://game.example".parse().unwrap();
+    let server = Server::with(HttpOptions { cors: listed, ..HttpOptions::default() });
+    let read = ("GET", "/v1/scores");
+    // The first two have no `Origin` and are answered without the router.
+    for ((method, path), origin, allowed) in [
+        (read, "", ""),
+        (("GET", "/v1/scores/nobody"), "", ""),
+        (read, "https://game.example", "https://game.example"),
+        (read, "https://evil.example", ""),
+        (read, "", ""),
+        (("GET", "/v1/boards"), "", ""),
+        (("HEAD", "/v1/scores"), "", ""),
+        (("OPTIONS", "/v1/scores"), "https://evil.example", ""),
+        (("OPTIONS", "/v1/scores"), "https://game.example", "https://game.example"),
+    ] {
+        let headers = [("origin", origin)];
+        let headers = if origin.is_empty() { &[] } else { &headers[..] };
+        let reply = server.call(method, path, headers, "");
+        assert_eq!(reply.header("vary"), "Origin", "{method} {path} from {origin:?}");
+        assert_eq!(
+            reply.header("access-control-allow-origin"),
+            allowed,
+            "{method} from {origin:?}"
+        );
+    }
+    assert_eq!(server.call("POST", "/v1/scores", &[], "").header("vary"), "");
+    for cors in [Cors::Any, Cors::None] {
+        let server = Server::with(HttpOptions { cors, ..HttpOptions::default() });
+        assert_eq!(server.get("/v1/scores").header("vary"), "");
+        assert_eq!(server.get("/v1/boards").header("vary"), "");
+    }
+}
+
+#[test]
 fn a_request_id_is_echoed_or_made() {
     let server = Server::start();
     let given = server.call("GET", "/healthz", &[("x-request-id", "abc-123")], "");
