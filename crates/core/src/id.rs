@@ -103,7 +103,7 @@ impl PlayerId {
     /// The id, if a new player may have it: two that look alike would be told apart by nobody. That is more than `new` asks,
     /// because players that are stored under such ids have to be read and can be deleted.
     pub fn printable(self) -> Result<Self, InvalidId> {
-        let blank = |c: char| c.is_whitespace() || matches!(c, '\u{200C}' | '\u{200D}');
+        let blank = |c: char| c.is_whitespace() || is_modifier(c);
         if self.0.chars().any(is_invisible) || self.0.chars().all(blank) {
             return Err(InvalidId::Player);
         }
@@ -111,22 +111,40 @@ impl PlayerId {
     }
 }
 
-/// Separators of lines, marks of direction, what has no width or no shape, and what is no character. Not the two joiners,
-/// U+200C and U+200D, which scripts and emoji need.
-fn is_invisible(c: char) -> bool {
+/// What is not shown and changes how its neighbours are: the two joiners and the variation selectors, which scripts and emoji
+/// need.
+fn is_modifier(c: char) -> bool {
     matches!(
         c,
+        '\u{200C}'..='\u{200D}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}'
+    )
+}
+
+/// Separators of lines, marks of direction, what has no width or no shape, and what is no character: what Unicode calls
+/// `Default_Ignorable_Code_Point` is all in here, but for modifiers.
+fn is_invisible(c: char) -> bool {
+    let hidden = matches!(
+        c,
         '\u{AD}'
+            | '\u{34F}'
             | '\u{61C}'
-            | '\u{180E}'
+            | '\u{115F}'..='\u{1160}'
+            | '\u{17B4}'..='\u{17B5}'
+            | '\u{180B}'..='\u{180F}'
             | '\u{200B}'
             | '\u{200E}'..='\u{200F}'
             | '\u{2028}'..='\u{202E}'
             | '\u{2060}'..='\u{206F}'
+            | '\u{3164}'
             | '\u{FDD0}'..='\u{FDEF}'
             | '\u{FEFF}'
-            | '\u{FFF9}'..='\u{FFFB}'
-    ) || u32::from(c) & 0xFFFE == 0xFFFE
+            | '\u{FFA0}'
+            | '\u{FFF0}'..='\u{FFFB}'
+            | '\u{1BCA0}'..='\u{1BCA3}'
+            | '\u{1D173}'..='\u{1D17A}'
+            | '\u{E0000}'..='\u{E0FFF}'
+    );
+    hidden && !is_modifier(c) || u32::from(c) & 0xFFFE == 0xFFFE
 }
 
 text_id!(
@@ -206,6 +224,48 @@ mod tests {
             "a\u{10FFFF}",
         ] {
             assert_eq!(printable(bad), Err(InvalidId::Player), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_player_has_no_id_of_what_is_not_shown() {
+        let printable = |text: &str| PlayerId::new(text).unwrap().printable();
+        for good in ["❤\u{FE0F}", "葛\u{E0100}", "\u{180A}a", "a\u{FFFC}", "\u{1D172}"] {
+            assert_eq!(printable(good).map(|id| id.to_string()), Ok(good.to_owned()));
+        }
+        for hidden in [
+            '\u{34F}',
+            '\u{115F}',
+            '\u{1160}',
+            '\u{17B4}',
+            '\u{17B5}',
+            '\u{180B}',
+            '\u{180C}',
+            '\u{180D}',
+            '\u{180E}',
+            '\u{180F}',
+            '\u{2065}',
+            '\u{3164}',
+            '\u{FFA0}',
+            '\u{FFF0}',
+            '\u{FFF8}',
+            '\u{1BCA0}',
+            '\u{1BCA3}',
+            '\u{1D173}',
+            '\u{1D17A}',
+            '\u{E0000}',
+            '\u{E0001}',
+            '\u{E007F}',
+            '\u{E00FF}',
+            '\u{E01F0}',
+            '\u{E0FFF}',
+        ] {
+            for bad in [format!("{hidden}"), format!("{hidden}x"), format!("x{hidden}")] {
+                assert_eq!(printable(&bad), Err(InvalidId::Player), "{bad:?}");
+            }
+        }
+        for alone in ["\u{FE00}", "\u{FE0F}", "\u{E0100}", "\u{E01EF} ", "\u{200D}\u{FE0F}"] {
+            assert_eq!(printable(alone), Err(InvalidId::Player), "{alone:?}");
         }
     }
 
