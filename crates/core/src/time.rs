@@ -1,6 +1,6 @@
 //! Instants as whole milliseconds since 1970, UTC.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ impl Millis {
         if !is_rfc3339(text.as_bytes()) {
             return None;
         }
-        let instant: Timestamp = text.parse().ok()?;
+        let instant: Timestamp = nanoseconds(text).parse().ok()?;
         // Rounding down, also before 1970, keeps the order of any two instants.
         Self::new(instant.as_nanosecond().div_euclid(1_000_000).try_into().ok()?)
     }
@@ -67,6 +67,17 @@ fn is_rfc3339(text: &[u8]) -> bool {
             [b'+' | b'-', offset @ ..] => like(offset, b"00:00") && offset[..2] <= b"23"[..],
             _ => false,
         }
+}
+
+/// An RFC 3339 instant with up to nine digits of its fraction, which may have any number of them: the library takes no more.
+fn nanoseconds(text: &str) -> Cow<'_, str> {
+    const POINT: usize = "0000-00-00T00:00:00".len();
+    let Some((kept, rest)) = text.split_at_checked(POINT + 1 + 9) else { return text.into() };
+    let digit = |c: char| c.is_ascii_digit();
+    if !kept[POINT + 1..].chars().all(digit) {
+        return text.into();
+    }
+    format!("{kept}{}", rest.trim_start_matches(digit)).into()
 }
 
 /// Whether the text is the form with other digits. A `T` may be small, or a space.
@@ -174,6 +185,23 @@ mod tests {
             "2026-11-17T25:00:00Z",
             "2026-02-30T00:00:00Z",
         ] {
+            assert_eq!(Millis::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_fraction_may_have_any_number_of_digits() {
+        let instant = Some(Millis(1_794_959_999_123));
+        for good in [
+            "2026-11-17T23:59:59.123Z",
+            "2026-11-18T08:59:59.12399+09:00",
+            "2026-11-17T23:59:59.1239999999Z",
+            "2026-11-17T23:59:59.123000000000000000000+00:00",
+            "2026-11-18T08:59:59.1234567891234+09:00",
+        ] {
+            assert_eq!(Millis::parse(good), instant, "{good}");
+        }
+        for bad in ["2026-11-17T23:59:59.1234567891", "2026-11-17T23:59:59.123456789x1Z"] {
             assert_eq!(Millis::parse(bad), None, "{bad}");
         }
     }
