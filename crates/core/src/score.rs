@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de};
 
 use crate::limits::MAX_SCORE;
 
@@ -37,10 +37,27 @@ impl fmt::Display for Score {
 
 impl<'de> Deserialize<'de> for Score {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = i64::deserialize(deserializer)?;
-        Self::new(value).ok_or_else(|| {
-            serde::de::Error::custom(format_args!("must be a whole number within ±{MAX_SCORE}"))
-        })
+        deserializer.deserialize_i64(Whole)
+    }
+}
+
+/// Reads a score. `5.0`, `"5"` and `1e3` are not written as one.
+struct Whole;
+
+impl de::Visitor<'_> for Whole {
+    type Value = Score;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number within ±{MAX_SCORE}")
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Score, E> {
+        Score::new(value).ok_or_else(|| E::invalid_value(de::Unexpected::Signed(value), &self))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Score, E> {
+        let score = i64::try_from(value).ok().and_then(Score::new);
+        score.ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(value), &self))
     }
 }
 

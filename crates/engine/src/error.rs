@@ -30,7 +30,7 @@ pub enum EngineError {
         snapshot: String,
     },
     /// The player has no entry in the season, or no profile.
-    #[error("player {:?} has no entry here", .0.as_str())]
+    #[error("there is no player {:?} here", .0.as_str())]
     UnknownPlayer(PlayerId),
     /// No key of that name.
     #[error("there is no key of that name; GET /v1/keys lists them")]

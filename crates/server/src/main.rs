@@ -26,12 +26,23 @@ enum Command {
     Other(Box<cli::Command>),
 }
 
+/// An error and its causes, each told once: many an error has its cause in its own words.
+fn with_causes(error: &anyhow::Error) -> String {
+    let mut told = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !told.contains(&cause) {
+            told = format!("{told}: {cause}");
+        }
+    }
+    told
+}
+
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Serve(settings) => match serve(*settings) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                eprintln!("error: {error:#}");
+                eprintln!("error: {}", with_causes(&error));
                 ExitCode::FAILURE
             }
         },

@@ -12,7 +12,7 @@ use standings_engine::ScoreRow;
 
 use crate::{
     app::App,
-    extract::{Media, next_data, parse_item, slow_body},
+    extract::{Media, next_data, parse_item, slow_body, without_mark},
     problem::{Code, Problem},
     wire::Object,
 };
@@ -51,13 +51,17 @@ impl Rows {
     {
         let mut rows = Vec::new();
         while rows.len() < CHUNK_ROWS {
-            match self.next_line().await {
+            let line = match self.next_line().await {
+                Ok(Some(line)) => line,
                 Ok(None) => break,
-                Ok(Some(line)) if line.trim_ascii().is_empty() => {}
-                Ok(Some(line)) => match parse_item::<Object<T>>(&line) {
-                    Ok(Object(row)) => rows.push(row.into()),
-                    Err(problem) => return (rows, Some(self.at_line(problem))),
-                },
+                Err(problem) => return (rows, Some(self.at_line(problem))),
+            };
+            let text = if self.line == 1 { without_mark(&line) } else { &line };
+            if text.trim_ascii().is_empty() {
+                continue;
+            }
+            match parse_item::<Object<T>>(text) {
+                Ok(Object(row)) => rows.push(row.into()),
                 Err(problem) => return (rows, Some(self.at_line(problem))),
             }
         }

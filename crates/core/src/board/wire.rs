@@ -5,7 +5,10 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 use jiff::tz::TimeZone;
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{MapAccess, Visitor, value::MapAccessDeserializer},
+    de::{
+        self, IntoDeserializer, MapAccess, Visitor,
+        value::{self, MapAccessDeserializer, StrDeserializer},
+    },
 };
 
 use super::{
@@ -24,16 +27,16 @@ use crate::{
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Wire {
     title: String,
-    rule: Rule,
-    order: Order,
-    ties: Ties,
+    rule: Word<Rule>,
+    order: Word<Order>,
+    ties: Word<Ties>,
     season: String,
-    week_starts: Weekday,
+    week_starts: Word<Weekday>,
     time_zone: String,
     grace: String,
     keep: String,
     goal: Option<Score>,
-    once_per: Option<OncePer>,
+    once_per: Option<Word<OncePer>>,
     min_points: Option<Score>,
     max_points: Option<Score>,
     snapshots: Option<Object<WireSnapshots>>,
@@ -44,11 +47,11 @@ impl Default for Wire {
     fn default() -> Self {
         Self {
             title: String::new(),
-            rule: Rule::default(),
-            order: Order::default(),
-            ties: Ties::default(),
+            rule: Word::default(),
+            order: Word::default(),
+            ties: Word::default(),
             season: "monthly".into(),
-            week_starts: Weekday::default(),
+            week_starts: Word::default(),
             time_zone: "UTC".into(),
             grace: "5 minutes".into(),
             keep: "24 months".into(),
@@ -65,7 +68,7 @@ impl Default for Wire {
 #[derive(Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct WireSnapshots {
-    every: Every,
+    every: Word<Every>,
     at: String,
     official: u32,
     keep: String,
@@ -80,7 +83,7 @@ enum Every {
 
 impl Default for WireSnapshots {
     fn default() -> Self {
-        Self { every: Every::Day, at: "00:00".into(), official: 100, keep: "90 days".into() }
+        Self { every: Word(Every::Day), at: "00:00".into(), official: 100, keep: "90 days".into() }
     }
 }
 
@@ -126,6 +129,35 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
+/// A setting that is one of several words. Whoever gives no text at all is told which they are, too.
+#[derive(Default, Serialize)]
+#[serde(transparent)]
+struct Word<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Word<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Words<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Words<T> {
+            type Value = T;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                // Only the refusal of a word that is none of them lists them.
+                let none: StrDeserializer<'_, value::Error> = "".into_deserializer();
+                let refusal = T::deserialize(none).err().map(|error| error.to_string());
+                let words = refusal.as_deref().and_then(|text| text.split_once("expected "));
+                f.write_str(words.map_or("a word", |(_, words)| words))
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<T, E> {
+                T::deserialize(word.into_deserializer())
+            }
+        }
+
+        deserializer.deserialize_str(Words(PhantomData)).map(Self)
+    }
+}
+
 impl TryFrom<Wire> for Board {
     type Error = InvalidBoard;
 
@@ -140,16 +172,16 @@ impl TryFrom<Wire> for Board {
         }
         Ok(Self(Arc::new(Definition {
             title: wire.title,
-            rule: wire.rule,
-            order: wire.order,
-            ties: wire.ties,
+            rule: wire.rule.0,
+            order: wire.order.0,
+            ties: wire.ties.0,
             season: Schedule::parse(&wire.season)?,
-            week_starts: wire.week_starts,
+            week_starts: wire.week_starts.0,
             time_zone: zone(&wire.time_zone)?,
             grace: grace(&wire.grace)?,
             keep: Keep::parse(&wire.keep).ok_or(InvalidBoard::Keep)?,
             goal: wire.goal,
-            once_per: wire.once_per,
+            once_per: wire.once_per.map(|Word(period)| period),
             min_points: wire.min_points,
             max_points: wire.max_points,
             snapshots: wire.snapshots.map(|Object(wire)| wire.try_into()).transpose()?,
@@ -178,7 +210,7 @@ impl TryFrom<WireSnapshots> for Snapshots {
     type Error = InvalidBoard;
 
     fn try_from(wire: WireSnapshots) -> Result<Self, InvalidBoard> {
-        let WireSnapshots { every: Every::Day, at, official, keep } = wire;
+        let WireSnapshots { every: Word(Every::Day), at, official, keep } = wire;
         if !(1..=OFFICIAL_RANKS).contains(&official) {
             return Err(InvalidBoard::SnapshotsOfficial);
         }
@@ -219,21 +251,21 @@ impl From<&Board> for Wire {
         let definition = &*board.0;
         Self {
             title: definition.title.clone(),
-            rule: definition.rule,
-            order: definition.order,
-            ties: definition.ties,
+            rule: Word(definition.rule),
+            order: Word(definition.order),
+            ties: Word(definition.ties),
             season: definition.season.to_string(),
-            week_starts: definition.week_starts,
+            week_starts: Word(definition.week_starts),
             time_zone: board.time_zone().to_owned(),
             grace: definition.grace.to_string(),
             keep: definition.keep.to_string(),
             goal: definition.goal,
-            once_per: definition.once_per,
+            once_per: definition.once_per.map(Word),
             min_points: definition.min_points,
             max_points: definition.max_points,
             snapshots: definition.snapshots.map(|snapshots| {
                 Object(WireSnapshots {
-                    every: Every::Day,
+                    every: Word(Every::Day),
                     at: snapshots.at.to_string(),
                     official: snapshots.official,
                     keep: snapshots.keep.to_string(),

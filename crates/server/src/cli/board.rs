@@ -172,7 +172,10 @@ impl Create {
                 }
             }
         }
-        let reply = client.put(&path, &definition)?;
+        let reply = client.put(&path, &definition).map_err(|failure| match &self.file {
+            Some(file) if failure.has_code("malformed") => failure.within(file.display()),
+            _ => failure,
+        })?;
         let done = if reply.status == 201 { "created" } else { "changed" };
         self.output.show(&reply, |board| format!("board {} is {done}\n{}", self.id, shown(board)))
     }

@@ -1,10 +1,11 @@
 //! The HTTP client that the subcommands share.
 
-use std::{env, error::Error, fmt::Write as _, fs, io, path::PathBuf, time::Duration};
+use std::{env, fmt::Write as _, fs, io, path::PathBuf, time::Duration};
 
 use clap::Args;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, de::DeserializeOwned};
+use tokio_rustls::rustls;
 use ureq::{
     Agent, AsSendBody, SendBody,
     http::{Method, Request, Response, header},
@@ -182,7 +183,11 @@ impl Client {
             ureq::Error::Http(error) => {
                 Failure::Usage(format!("the request cannot be written: {error}"))
             }
-            ureq::Error::Io(error) if is_tls(&error) => Failure::Other(format!(
+            ureq::Error::Io(error) if is_plain(&error) => Failure::Other(format!(
+                "the server at {server} does not speak TLS; name it with --server {}",
+                server.replacen("https://", "http://", 1)
+            )),
+            ureq::Error::Io(error) if of_tls(&error).is_some() => Failure::Other(format!(
                 "cannot trust {server}: {error}; for a private CA, give its certificate with --ca"
             )),
             error => Failure::Other(format!("cannot talk to {server}: {error}")),
@@ -190,8 +195,14 @@ impl Client {
     }
 }
 
-fn is_tls(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<tokio_rustls::rustls::Error>)
+fn of_tls(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref()?.downcast_ref()
+}
+
+/// Whether the answer was none of TLS, such as one of HTTP.
+fn is_plain(error: &io::Error) -> bool {
+    let no_record = rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType);
+    of_tls(error) == Some(&no_record)
 }
 
 impl Reply {

@@ -64,6 +64,16 @@ impl Failure {
         }
     }
 
+    /// The same refusal with what it is about before its words.
+    pub(crate) fn within(self, place: impl fmt::Display) -> Self {
+        match self {
+            Self::Problem(problem) => {
+                Self::Problem(Problem { detail: format!("{place}: {}", problem.detail), ..problem })
+            }
+            other => other,
+        }
+    }
+
     /// Whether the server answered with this code.
     pub(crate) fn has_code(&self, code: &str) -> bool {
         matches!(self, Self::Problem(problem) if problem.code == code)

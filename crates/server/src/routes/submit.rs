@@ -13,7 +13,9 @@ use standings_core::{BoardId, limits::BATCH_ROWS, rule::Submission};
 use crate::{
     app::App,
     auth::Game,
-    extract::{Json, Media, NoParams, OfPlayer, OnBoard, parse_item, parse_json, read_body},
+    extract::{
+        Json, Media, NoParams, OfPlayer, OnBoard, parse_item, parse_json, read_body, without_mark,
+    },
     problem::{Code, Problem},
     wire::{
         BatchReply, ItemReply, Object, ReceiptReply, SubmissionBody, json_body, json_sized,
@@ -152,7 +154,7 @@ fn array(bytes: &[u8]) -> Result<Vec<Item>, Problem> {
 
 /// The items of NDJSON; blank lines are none.
 fn lines(bytes: &[u8]) -> Vec<Item> {
-    let lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let lines = without_mark(bytes).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     lines.filter(|line| !line.is_empty()).map(submission).collect()
 }
 

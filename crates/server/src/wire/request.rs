@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, de};
 use serde_json::value::RawValue;
 use standings_core::{
     EventId, KeyName, Millis, Name, PlayerId, Profile, Score,
-    limits::{FRIENDS, MAX_SCORE},
+    limits::FRIENDS,
     player::{Attributes, AvatarUrl},
     rule::Submission,
 };
@@ -30,7 +30,7 @@ pub(crate) struct SubmissionBody {
     user_id: PlayerId,
     /// What it does is the board's rule: added (`sum`), kept if better (`best`), replaces (`latest`).
     #[schema(value_type = i64, minimum = -9_007_199_254_740_991_i64, maximum = 9_007_199_254_740_991_i64, example = 3)]
-    points: Whole,
+    points: Score,
     /// The same id on the same board counts once.
     #[schema(value_type = Option<String>, min_length = 1, max_length = 128)]
     event_id: Option<EventId>,
@@ -57,7 +57,7 @@ impl From<SubmissionBody> for Submission {
     fn from(body: SubmissionBody) -> Self {
         Self {
             player: body.user_id,
-            points: body.points.0,
+            points: body.points,
             event_id: body.event_id,
             at: body.at.map(|at| at.0),
             user_name: body.user_name,
@@ -82,7 +82,7 @@ pub(crate) struct RowBody {
     user_id: PlayerId,
     /// The score to set.
     #[schema(value_type = i64, minimum = -9_007_199_254_740_991_i64, maximum = 9_007_199_254_740_991_i64)]
-    score: Whole,
+    score: Score,
     /// When it was reached; default: now, or the end of a closed season.
     at: Option<Instant>,
     /// Sets the player's display name in the same step.
@@ -94,7 +94,7 @@ impl From<RowBody> for ScoreRow {
     fn from(body: RowBody) -> Self {
         Self {
             player: body.user_id,
-            score: body.score.0,
+            score: body.score,
             at: body.at.map(|at| at.0),
             user_name: body.user_name,
             official_rank: None,
@@ -113,7 +113,7 @@ pub(crate) struct SnapshotRowBody {
     user_id: PlayerId,
     /// The score of that date.
     #[schema(value_type = i64, minimum = -9_007_199_254_740_991_i64, maximum = 9_007_199_254_740_991_i64)]
-    score: Whole,
+    score: Score,
     /// When it was reached; default: the time of that date's snapshot by the board's definition, or now if that is earlier.
     at: Option<Instant>,
     /// The display name of that date.
@@ -128,7 +128,7 @@ impl From<SnapshotRowBody> for ScoreRow {
     fn from(body: SnapshotRowBody) -> Self {
         Self {
             player: body.user_id,
-            score: body.score.0,
+            score: body.score,
             at: body.at.map(|at| at.0),
             user_name: body.user_name,
             official_rank: body.official_rank.map(|rank| rank.0.get()),
@@ -333,35 +333,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// A whole number that every JSON reader represents exactly. `5.0`, `"5"` and `1e3` are not written as one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Whole(pub(crate) Score);
-
-impl<'de> Deserialize<'de> for Whole {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_i64(WholeVisitor).map(Self)
-    }
-}
-
-struct WholeVisitor;
-
-impl de::Visitor<'_> for WholeVisitor {
-    type Value = Score;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a whole number within ±{MAX_SCORE}")
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Score, E> {
-        Score::new(value).ok_or_else(|| E::invalid_value(de::Unexpected::Signed(value), &self))
-    }
-
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Score, E> {
-        let score = i64::try_from(value).ok().and_then(Score::new);
-        score.ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(value), &self))
-    }
-}
-
 /// An instant: RFC 3339, or whole milliseconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Instant(pub(crate) Millis);
@@ -425,7 +396,7 @@ mod tests {
     fn points_are_whole_numbers_in_range_and_nothing_else() {
         let parse = |points: &str| {
             let body = format!(r#"{{"user_id":"a","points":{points}}}"#);
-            parse_json::<Object<SubmissionBody>>(body.as_bytes()).map(|body| body.0.points.0.get())
+            parse_json::<Object<SubmissionBody>>(body.as_bytes()).map(|body| body.0.points.get())
         };
         assert_eq!(parse("-9007199254740991").unwrap(), -9_007_199_254_740_991);
         for bad in [

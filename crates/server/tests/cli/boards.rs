@@ -76,6 +76,22 @@ fn a_board_is_created_from_a_file_and_never_changed_by_accident() {
 }
 
 #[test]
+fn a_file_that_is_no_definition_is_named() {
+    let server = Server::start();
+    let create = |file: &str| server.run(&["board", "create", "x", "--file", file]).fails(1);
+    for (content, why) in [
+        ("a,1\n", "expected value"),
+        ("[]", "expected an object"),
+        (r#"{"rule":"most"}"#, "rule: unknown variant `most`"),
+    ] {
+        let file = server.file("some.csv", content);
+        let words = create(&file);
+        assert!(words.contains(&file) && words.contains(why), "{words}");
+    }
+    server.run(&["board", "show", "x"]).fails(1);
+}
+
+#[test]
 fn a_board_is_deleted_only_when_that_is_meant() {
     let server = Server::start();
     server.run(&["board", "create", "b"]).ok();

@@ -80,6 +80,23 @@ fn a_reader_that_leaves_early_is_no_error() {
 }
 
 #[test]
+fn a_server_without_tls_is_called_so() {
+    let server = Server::start();
+    let address = server.address.replace("http://", "https://");
+    let words = server.run(&["top", "--server", &address]).fails(1);
+    assert!(words.contains("does not speak TLS"), "{words}");
+    assert!(words.contains(&server.address) && !words.contains("--ca"), "{words}");
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_is_told_once() {
+    let words = standings(&["serve", "--data", "/proc/nope", "--listen", "127.0.0.1:0"]).fails(1);
+    let told = words.lines().find(|line| line.starts_with("error: ")).unwrap();
+    assert!(told.contains("/proc/nope"), "{told}");
+    assert_eq!(told.matches("(os error").count(), 1, "{told}");
+}
+
+#[test]
 fn a_private_authority_is_trusted_when_it_is_given() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let dir = tempfile::tempdir().unwrap();

@@ -99,6 +99,45 @@ fn the_field_that_is_wrong_is_named() {
 }
 
 #[test]
+fn a_player_who_is_not_there_is_said_to_be_so_of_profiles_and_entries_alike() {
+    let server = Server::start();
+    for path in ["/v1/players/nope", "/v1/scores/nope"] {
+        let reply = server.get(path);
+        reply.refused(404, "unknown_player");
+        assert_eq!(reply.json()["detail"], "there is no player \"nope\" here", "{path}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_before_rows_is_skipped_and_elsewhere_it_is_named() {
+    let server = Server::start();
+    let batch = "/v1/boards/main/scores/batch";
+    let rows = "\u{feff}{\"user_id\":\"a\",\"points\":1}\n{\"user_id\":\"b\",\"points\":1}\n";
+    assert_eq!(server.ndjson("POST", batch, "game", rows).ok(200)["accepted"], 2);
+    let rows = "\u{feff}{\"user_id\":\"a\",\"score\":5}\n{\"user_id\":\"b\",\"score\":4}\n";
+    for (path, member, value) in [
+        ("/v1/boards/main/scores", "rows", 2),
+        ("/v1/boards/main/snapshots/2026-02-21", "players", 2),
+    ] {
+        assert_eq!(server.ndjson("PUT", path, "admin", rows).ok(200)[member], value, "{path}");
+    }
+    let marks = "\u{feff}\u{feff}{\"user_id\":\"a\",\"score\":5}\n";
+    server.ndjson("PUT", "/v1/boards/main/scores", "admin", marks).refused(400, "malformed");
+    let later = "{\"user_id\":\"a\",\"score\":5}\n\u{feff}{\"user_id\":\"b\",\"score\":4}\n";
+    let refused = server.ndjson("PUT", "/v1/boards/main/scores", "admin", later);
+    refused.refused(400, "malformed");
+    assert!(refused.text.contains("line 2: "), "{}", refused.text);
+    for (path, body) in [
+        ("/v1/scores", "\u{feff}{\"user_id\":\"a\",\"points\":1}"),
+        (batch, "\u{feff}[{\"user_id\":\"a\",\"points\":1}]"),
+    ] {
+        let refused = server.send_raw("POST", path, "game", JSON, body);
+        refused.refused(400, "malformed");
+        assert!(refused.text.contains("byte order mark"), "{}", refused.text);
+    }
+}
+
+#[test]
 fn an_address_that_leads_nowhere_is_a_problem() {
     let server = Server::start();
     for (path, status, code) in [
@@ -412,4 +451,32 @@ fn every_documented_call_without_parameters_is_in_the_list_above() {
             assert!(WITHOUT_PARAMETERS.iter().any(listed), "{method} {concrete}");
         }
     }
+}
+
+#[test]
+fn what_a_setting_may_be_is_said_when_it_is_something_else() {
+    let server = Server::start();
+    let whole = "expected a whole number within \u{b1}9007199254740991";
+    let rules = "expected one of `sum`, `best`, `latest`";
+    for (definition, words) in [
+        (json!({"goal": 1.5}), vec!["goal: ", whole]),
+        (json!({"min_points": "1"}), vec!["min_points: ", whole]),
+        (json!({"max_points": 9_007_199_254_740_992_i64}), vec!["max_points: ", whole]),
+        (json!({"rule": null}), vec!["rule: ", "null", rules]),
+        (json!({"rule": 5}), vec!["rule: ", "`5`", rules]),
+        (json!({"rule": ["sum"]}), vec!["rule: ", rules]),
+        (json!({"rule": {"sum": null}}), vec!["rule: ", rules]),
+        (json!({"rule": "most"}), vec!["rule: unknown variant `most`", rules]),
+        (json!({"order": true}), vec!["order: ", "expected `desc` or `asc`"]),
+        (json!({"week_starts": 1}), vec!["week_starts: ", "expected one of `monday`, `tuesday`"]),
+        (json!({"once_per": 1}), vec!["once_per: ", "expected `day` or `hour`"]),
+        (json!({"snapshots": {"every": null}}), vec!["snapshots.every: ", "expected `day`"]),
+    ] {
+        let reply = server.send("PUT", "/v1/boards/new", "admin", &definition);
+        reply.refused(400, "malformed");
+        let detail = reply.json()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.starts_with(words[0]), "{definition}: {detail}");
+        assert!(words.iter().all(|word| detail.contains(word)), "{definition}: {detail}");
+    }
+    server.send("PUT", "/v1/boards/new", "admin", &json!({"once_per": null})).ok(201);
 }
