@@ -118,13 +118,15 @@ pub(crate) async fn erase(
 }
 
 /// Find players by display name, in any letter case.
+///
+/// Up to 100 of one name, or the first 20 whose name begins so; the answer does not say whether there are more.
 #[utoipa::path(
     get,
     path = "/v1/players",
     operation_id = "find_players",
     tag = "Players",
     params(
-        ("name" = Option<String>, Query, description = "The whole name."),
+        ("name" = Option<String>, Query, description = "The whole name: up to 100 players."),
         ("prefix" = Option<String>, Query, description = "How the name begins: the first 20 players."),
     ),
     responses((status = 200, description = "Who is called so.", body = NamedList)),
