@@ -356,7 +356,8 @@ impl Embedded {
     async fn import(&self, board: &BoardId, target: Target) -> Result<Box<dyn StandingImport>> {
         let (id, wanted) = (board.clone(), target.clone());
         let (begun, at) = self.shared.queue.change(move |s| s.begin_import(&id, &wanted)).await?;
-        Ok(Box::new(Import::new(self.jobs.clone(), board.clone(), begun, target, at)))
+        let clock = Arc::clone(&self.shared.clock);
+        Ok(Box::new(Import::new(self.jobs.clone(), board.clone(), begun, target, at, clock)))
     }
 }
 

@@ -1,11 +1,14 @@
 //! Importing a closed season or a snapshot whole.
 
-use std::{collections::HashMap, sync::mpsc::Sender};
+use std::{
+    collections::HashMap,
+    sync::{Arc, mpsc::Sender},
+};
 
 use async_trait::async_trait;
 use standings_core::{
     BoardId, LocalDate, Millis, Name, Order, PlayerId, RankIndex, SeasonId, SortKey,
-    rule::Rejection,
+    limits::MAX_AHEAD, rule::Rejection,
 };
 use tokio::sync::oneshot;
 
@@ -16,7 +19,7 @@ use super::{
     sequencer,
 };
 use crate::{
-    StandingImport,
+    Clock, StandingImport,
     error::{EngineError, Result},
     types::ScoreRow,
 };
@@ -43,6 +46,7 @@ pub(super) struct Import {
     target: Target,
     /// When a score was reached that comes without a time.
     default_at: Millis,
+    clock: Arc<dyn Clock>,
     rows: Box<RankIndex>,
     names: HashMap<PlayerId, Name>,
     official_ranks: HashMap<PlayerId, u32>,
@@ -58,6 +62,7 @@ impl Import {
         begun: Begun,
         target: Target,
         default_at: Millis,
+        clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
             jobs,
@@ -65,6 +70,7 @@ impl Import {
             begun,
             target,
             default_at,
+            clock,
             rows: Box::default(),
             names: HashMap::new(),
             official_ranks: HashMap::new(),
@@ -77,8 +83,14 @@ impl Import {
 #[async_trait]
 impl StandingImport for Import {
     async fn rows(&mut self, rows: Vec<ScoreRow>) -> Result<()> {
+        let latest = self.clock.now().plus(MAX_AHEAD);
         for row in rows {
             self.count += 1;
+            if row.at.is_some_and(|at| at > latest) {
+                let rule = Rejection::AtInFuture;
+                self.bad_row.get_or_insert((self.count, Some(rule), rule.to_string()));
+                return Err(EngineError::rejected_row(self.count, rule));
+            }
             if self.rows.room() == 0 {
                 let why = String::from(
                     "a season holds no more players; import the rest into another board",
