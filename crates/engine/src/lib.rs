@@ -219,7 +219,8 @@ pub trait Engine: Send + Sync + 'static {
 /// A closed season or a snapshot being imported.
 #[async_trait]
 pub trait StandingImport: Send {
-    /// Adds rows in any order. A player that comes twice is an error at [`finish`](Self::finish).
+    /// Adds rows in any order. A player that comes twice is an error at [`finish`](Self::finish), and so is a time further ahead
+    /// than a submission's may be.
     async fn rows(&mut self, rows: Vec<ScoreRow>) -> Result<()>;
 
     /// Ranks the rows and puts them in place of what was there, wholly or not at all. Returns the number of players.

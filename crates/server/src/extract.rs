@@ -398,7 +398,7 @@ fn place(path: &serde_path_to_error::Path) -> Option<String> {
     let known = |part: &&Segment| !matches!(part, Segment::Unknown);
     path.iter().next().filter(known)?;
     let text = path.to_string();
-    let named = match path.iter().last() {
+    let named = match path.iter().next_back() {
         Some(Segment::Unknown) => text.trim_end_matches(".?").to_owned(),
         _ => text,
     };

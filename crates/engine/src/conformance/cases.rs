@@ -115,6 +115,7 @@ macro_rules! conformance_cases {
                 an_imported_season_is_ranked,
                 an_import_replaces_the_season_whole,
                 an_import_with_a_player_twice_changes_nothing,
+                an_import_refuses_a_row_from_the_future,
                 an_abandoned_import_changes_nothing,
                 an_import_that_began_on_another_board_changes_nothing,
                 an_open_season_cannot_be_imported,

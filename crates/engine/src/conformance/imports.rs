@@ -1,6 +1,6 @@
 //! Closed seasons from elsewhere.
 
-use standings_core::{BoardId, Millis};
+use standings_core::{BoardId, Millis, rule::Rejection};
 
 use super::{
     World,
@@ -61,6 +61,19 @@ pub async fn an_import_with_a_player_twice_changes_nothing(world: &mut World) {
     }
     failed |= import.finish().await.is_err();
     assert!(failed);
+    assert_eq!(world.top_of(&board, by_id("2026-10")).await, expect(&[("a", 1, 1)]));
+}
+
+/// No further ahead than a submission may be.
+pub async fn an_import_refuses_a_row_from_the_future(world: &mut World) {
+    let board = world.board("b", "{}").await;
+    let ahead = |ms: i64| Some(Millis(world.now().0 + ms));
+    let (near, far) = (row("a", 1, ahead(60_000)), row("b", 1, ahead(60_001)));
+    world.import(&board, "2026-10", vec![near.clone()]).await.unwrap();
+    fails!(
+        world.import(&board, "2026-10", vec![near, far]).await,
+        EngineError::BadRow { row: 2, rule: Some(Rejection::AtInFuture), .. }
+    );
     assert_eq!(world.top_of(&board, by_id("2026-10")).await, expect(&[("a", 1, 1)]));
 }
 

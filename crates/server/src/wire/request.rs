@@ -23,8 +23,8 @@ use crate::{
 #[serde(deny_unknown_fields)]
 #[schema(as = Submission)]
 pub(crate) struct SubmissionBody {
-    /// 1 to 128 bytes of printable UTF-8, compared bytewise; no `/`, `,`, control or invisible characters (the joiners U+200C
-    /// and U+200D are taken), not `.`, `..` or only spaces.
+    /// 1 to 128 bytes of printable UTF-8, compared bytewise; no `/`, `,`, control or invisible characters (joiners and variation
+    /// selectors are taken), not `.`, `..` or only spaces.
     #[serde(deserialize_with = "printable")]
     #[schema(value_type = String, min_length = 1, max_length = 128, example = "1001")]
     user_id: PlayerId,
