@@ -420,7 +420,8 @@ impl Frozen {
         Ok(())
     }
 
-    /// Whether a row of an equal key comes at or before a player. One without an id is where the next one with one is.
+    /// Whether a row of an equal key comes at or before a player. One without an id is where the next one of its key is that has one;
+    /// after the last of those it comes after everyone, or rows that do not would be before it.
     fn is_through(&self, position: u64, key: SortKey, player: &str) -> io::Result<bool> {
         for position in position..self.players {
             let row = self.raw(position)?;
@@ -432,7 +433,7 @@ impl Frozen {
                 return Ok(id.as_bytes() <= player.as_bytes());
             }
         }
-        Ok(true)
+        Ok(false)
     }
 
     fn partition(
@@ -545,7 +546,7 @@ impl FrozenFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embedded::disk::RealDisk;
+    use crate::{conformance::model::Random, embedded::disk::RealDisk};
 
     #[test]
     fn a_damaged_text_is_an_error_and_nothing_worse() {
@@ -570,5 +571,50 @@ mod tests {
         assert!(frozen.row_of("ab").is_err_and(invalid));
         assert!(frozen.rows(|_, _| Ok(())).is_err_and(invalid));
         assert!(frozen.verify().is_err_and(invalid));
+    }
+
+    /// Rows of few keys, so that many are equal, and some of players who were erased.
+    fn random_rows(random: &mut Random) -> Vec<(SortKey, String)> {
+        let mut rows: Vec<(SortKey, String)> = (0..=random.below(30))
+            .map(|n| {
+                let at = Millis(random.below(2).cast_signed());
+                (SortKey { folded: random.below(3).cast_signed(), at }, format!("p{n:02}"))
+            })
+            .collect();
+        rows.sort();
+        for (_, player) in &mut rows {
+            if random.one_in(3) {
+                player.clear();
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn a_page_goes_on_after_its_last_row_wherever_players_were_erased() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk::new(dir.path()).unwrap());
+        let mut random = Random(1);
+        for round in 0..200 {
+            let rows = random_rows(&mut random);
+            let file = write(&disk, round.to_string(), None, rows.len() as u64, |writer| {
+                rows.iter().try_for_each(|(key, player)| {
+                    let record = Record { key: *key, updated_at: key.at };
+                    let (name, streak, official_rank) = (None, 0, None);
+                    writer.push(FrozenRow { player, name, record, streak, official_rank })
+                })
+            });
+            let frozen = Frozen::open(disk.as_ref(), &file.unwrap()).unwrap();
+            for (key, player) in &rows {
+                for last in [player.as_str(), "p15", "p99"] {
+                    let through = usize::try_from(frozen.through(*key, last).unwrap().0).unwrap();
+                    let shown = |(k, p): &&(SortKey, String)| (*k, p.as_str()) <= (*key, last);
+                    let seen = |(_, p): &&(SortKey, String)| !p.is_empty();
+                    let (before, after) = rows.split_at(through);
+                    assert!(before.iter().filter(seen).all(|row| shown(&row)), "{rows:?} {last}");
+                    assert!(!after.iter().filter(seen).any(|row| shown(&row)), "{rows:?} {last}");
+                }
+            }
+        }
     }
 }
