@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use standings_core::PlayerId;
+use standings_core::{Millis, PlayerId, SeasonSpan, limits::MAX_AHEAD};
 
 use super::{
     Shared,
@@ -56,6 +56,9 @@ fn try_retire(shared: &Arc<Shared>, board: BoardNo, season: SeasonNo) -> Result<
         })
     };
     let Some((file, span)) = found else { return Ok(()) };
+    if still_counts(shared, board, &file, &span)? {
+        return Ok(());
+    }
     let hidden = || freeze::hidden(&shared.catalog.read(), file.erasures);
     if !file.name.is_empty() {
         if shared.history.erases() {
@@ -78,6 +81,31 @@ fn try_retire(shared: &Arc<Shared>, board: BoardNo, season: SeasonNo) -> Result<
     }
     shared.queue.change_blocking(move |s| s.season_retired(board, season))?;
     Ok(())
+}
+
+/// Whether what a season accepted may still be of the present period of a board that takes one submission per period. That is known
+/// from its events, which go when it does.
+fn still_counts(
+    shared: &Shared,
+    board: BoardNo,
+    file: &FrozenFile,
+    span: &SeasonSpan,
+) -> Result<bool, Left> {
+    let definition = {
+        let catalog = shared.catalog.read();
+        catalog.board_no(board).map(|board| Arc::clone(&board.definition))
+    };
+    let Some(definition) = definition else { return Ok(false) };
+    let Some(period) = definition.once_per() else { return Ok(false) };
+    let now = shared.clock.now();
+    let is_now = |at: Millis| definition.same_period(period, at, now);
+    // Seasons are closed some moments after their time.
+    let over = span.ends_at.plus(definition.grace()).plus(MAX_AHEAD);
+    if now <= over || is_now(over) {
+        return Ok(true);
+    }
+    // Its grace may have been longer than the board's is now.
+    Ok(shared.frozen.get(file)?.any(|record| is_now(record.updated_at))?)
 }
 
 /// Clears away all that is due. Each step is taken whatever became of those before it: one file that cannot be read must not

@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use standings_core::Millis;
+use standings_core::{
+    Millis,
+    rule::{Rejection, Submission},
+};
 
 use super::{
     kit::{InDirectory, board, definition, event, player, points, submit},
@@ -18,7 +21,8 @@ use crate::{
     embedded::{Durability, Embedded, Options, check, import::Target, rebuild, record::FrozenFile},
 };
 
-const DAY: i64 = 24 * 3_600_000;
+const HOUR: i64 = 3_600_000;
+const DAY: i64 = 24 * HOUR;
 
 /// Clears away all the time.
 pub(super) fn eager() -> Options {
@@ -50,9 +54,13 @@ fn all_is_well(dir: &Path) {
     assert_eq!(rebuild(dir, false, &mut |_| {}).unwrap().findings, [""; 0]);
 }
 
-async fn pass(home: &InDirectory, time: i64) {
+async fn advance(home: &InDirectory, time: i64) {
     home.clock().advance(Millis(time));
     home.engine().submit(&board("none"), vec![]).await.unwrap_err();
+}
+
+async fn pass(home: &InDirectory, time: i64) {
+    advance(home, time).await;
     settled(&home.embedded()).await;
 }
 
@@ -358,4 +366,53 @@ async fn what_a_deletion_makes_durable_reaches_the_history() {
     until("the history has it", || engine.shared.history.lag() == 0).await;
     drop(engine);
     home.stop().await;
+}
+
+/// Whether a player may submit today.
+async fn may_submit(engine: &Embedded, id: &str) -> bool {
+    match engine.submit(&board(id), vec![points("a", 1)]).await.unwrap().remove(0) {
+        Ok(_) => true,
+        Err(rejection) => {
+            assert_eq!(rejection, Rejection::TooSoon);
+            false
+        }
+    }
+}
+
+/// That a player had its turn is known from events, and those go with their season.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn once_per_day_holds_when_events_of_the_day_could_be_cleared_away() {
+    let home = InDirectory::new(World::start(), eager());
+    let engine = home.embedded();
+    let hourly = r#""season":"0 * * * *","grace":"0 seconds","keep":"1 season""#;
+    let daily = r#""season":"daily","grace":"5 days","keep":"1 season""#;
+    engine.put_board(&board("free"), definition(&format!("{{{hourly}}}"))).await.unwrap();
+    let once = |json: &str| definition(&format!(r#"{{{json},"once_per":"day"}}"#));
+    engine.put_board(&board("cut"), once(daily)).await.unwrap();
+    pass(&home, 3 * DAY).await;
+    engine.put_board(&board("hours"), once(hourly)).await.unwrap();
+    engine.put_board(&board("closed"), once(hourly)).await.unwrap();
+    for id in ["free", "hours", "closed"] {
+        submit(&*engine, &board(id), points("a", 1)).await.unwrap();
+    }
+    let late = Submission { at: Some(World::start()), ..points("a", 1) };
+    submit(&*engine, &board("cut"), late).await.unwrap();
+    let cut = daily.replace("5 days", "0 seconds");
+    engine.put_board(&board("cut"), once(&cut)).await.unwrap();
+    for _ in 0..2 {
+        engine.close_season(&board("closed")).await.unwrap();
+    }
+    advance(&home, 2 * HOUR).await;
+    until("events are cleared away", || events(&engine) <= 3).await;
+    // Time for another round.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    for id in ["hours", "closed", "cut"] {
+        assert!(!may_submit(&engine, id).await, "{id}");
+    }
+    advance(&home, DAY).await;
+    until("their seasons go", || events(&engine) == 0).await;
+    for id in ["hours", "closed", "cut"] {
+        assert!(may_submit(&engine, id).await, "{id}");
+    }
+    engine.shutdown().await;
 }
