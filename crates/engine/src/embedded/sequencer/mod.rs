@@ -53,6 +53,8 @@ const GROUP_SUBMISSIONS: usize = 4096;
 const TICK: Duration = Duration::from_millis(100);
 /// A clean stop writes a checkpoint if the next start would have to replay more than this.
 const REPLAY_BYTES: u64 = 1 << 20;
+/// How long to wait before a checkpoint that could not begin is asked for again.
+const CHECKPOINT_AGAIN: Duration = Duration::from_secs(1);
 /// Players whose names come with scores, and are compared with what is known.
 const CACHED_PROFILES: usize = 100_000;
 /// What to tell a client whose write met a store that is out of order.
@@ -391,8 +393,10 @@ impl Sequencer {
             let _ = self.jobs.send(Job::Purge);
         }
         let grown = self.log.bytes().saturating_sub(self.log_bytes_at_checkpoint);
+        // After a flush that failed there is none until the next start.
         if grown > self.shared.options.checkpoint_bytes
             && self.checkpointing == Checkpointing::No
+            && !self.log.is_poisoned()
             && Instant::now() >= self.checkpoint_again
         {
             self.checkpointing = Checkpointing::Asked;
@@ -415,19 +419,24 @@ impl Sequencer {
     pub(super) fn begin_view(&mut self) -> Result<View> {
         // What a checkpoint cannot tell is recovered by replaying the log from before it.
         if self.shared.catalog.read().needs_log() {
-            self.checkpointing = Checkpointing::No;
-            self.checkpoint_again = Instant::now() + Duration::from_secs(1);
+            self.not_now();
             return Err(out_of_order("a snapshot or a closed season is not written yet"));
         }
         // A checkpoint must not be ahead of the log.
         if let Err(error) = self.sync() {
-            self.checkpointing = Checkpointing::No;
+            self.not_now();
             return Err(error);
         }
         self.shared.history.release(self.log.durable_seq());
         self.checkpointing = Checkpointing::Begun;
         self.log_bytes_at_checkpoint = self.log.bytes();
         Ok(View::begin(&self.shared.catalog.read(), self.log.next_seq()))
+    }
+
+    /// A checkpoint cannot begin. Asked for again at once, it would be refused as often as this thread and the keeper's can.
+    fn not_now(&mut self) {
+        self.checkpointing = Checkpointing::No;
+        self.checkpoint_again = Instant::now() + CHECKPOINT_AGAIN;
     }
 
     /// The keeper has written a checkpoint, or failed to.

@@ -312,3 +312,27 @@ async fn an_import_whose_outcome_is_unknown_does_not_lose_its_file() {
     }
     assert!(unknown > 0, "the flush never failed");
 }
+
+/// What cannot be done any more is not asked for again and again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_failed_is_not_asked_for_checkpoints() {
+    let (disk, dir) = (SimDisk::new(), directory());
+    let clock = Arc::new(ManualClock::new(World::start()));
+    let options = Options {
+        dir: dir.path().to_owned(),
+        disk: Some(Arc::new(disk.clone())),
+        checkpoint_bytes: 2000,
+        ..Options::default()
+    };
+    let engine = Embedded::open(options, clock).unwrap();
+    engine.put_board(&board("b"), definition(r#"{"season":"never"}"#)).await.unwrap();
+    // The flush of more than a checkpoint is made for.
+    disk.fail_at(disk.operations() + 1, Failure::Error(ErrorKind::Other));
+    let batch = (0..500).map(|n| points(&format!("p{n}"), 1)).collect();
+    let answer = engine.submit(&board("b"), batch).await;
+    assert!(matches!(answer, Err(EngineError::OutcomeUnknown { .. })), "{answer:?}");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let failed = engine.shared.metrics.failed_groups.get();
+    assert!(failed <= 2, "{failed} groups have failed");
+    engine.shutdown().await;
+}
