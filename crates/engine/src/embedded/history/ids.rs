@@ -1,7 +1,7 @@
 //! Event ids, kept for a window of time and then dropped all at once.
 //!
 //! Ids go by the time of their acceptance into keyspaces of half a window each. Looking one up asks the few that may still
-//! matter, newest first, and filters answer for those that do not have it; forgetting is dropping the oldest keyspace,
+//! matter, and filters answer for those that do not have it; forgetting is dropping the oldest keyspace,
 //! which costs nothing and gives back its space. A keyspace is named by the end of its span, so that it is known when to
 //! drop it even after the window was set to another length.
 
@@ -80,14 +80,22 @@ impl History {
             }
             tail.erased()
         };
-        let key = id_key(board, id);
-        for (_, ids) in self.ids.buckets.read().iter().rev() {
-            if let Some(bytes) = ids.get(&key)? {
-                let stored: StoredId = postcard::from_bytes(&bytes)?;
-                return Ok(Some(stored).filter(|stored| !erased.contains_key(&stored.player)));
+        let last = self.last_use(&id_key(board, id))?;
+        Ok(last.filter(|stored| !erased.contains_key(&stored.player)))
+    }
+
+    /// What the store has of an id. By its latest use and not by the last span of time: a span of a window that was longer may end
+    /// after those of today.
+    fn last_use(&self, key: &[u8]) -> Result<Option<StoredId>> {
+        let mut last: Option<StoredId> = None;
+        for ids in self.ids.buckets.read().values() {
+            let Some(bytes) = ids.get(key)? else { continue };
+            let stored: StoredId = postcard::from_bytes(&bytes)?;
+            if last.as_ref().is_none_or(|last| last.entry.updated_at <= stored.entry.updated_at) {
+                last = Some(stored);
             }
         }
-        Ok(None)
+        Ok(last)
     }
 
     /// Forgets the id of an event that was accepted at an instant, if it is still this player's.

@@ -416,3 +416,26 @@ async fn once_per_day_holds_when_events_of_the_day_could_be_cleared_away() {
     }
     engine.shutdown().await;
 }
+
+/// By a longer window an id goes into a span of time that ends later than those of a shorter one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_id_counts_once_after_its_window_was_made_shorter() {
+    let options = Options { event_id_window: Millis(40 * DAY), ..Options::default() };
+    let mut home = InDirectory::new(World::start(), options);
+    let id = board("b");
+    home.engine().put_board(&id, definition(r#"{"season":"never"}"#)).await.unwrap();
+    submit(&*home.engine(), &id, event("a", 1, "one")).await.unwrap();
+    home.stop().await;
+    home.options.event_id_window = Millis(DAY);
+    home.start();
+    home.clock().advance(Millis(2 * DAY));
+    // The window is over, and another begins.
+    assert!(!submit(&*home.engine(), &id, event("a", 1, "one")).await.unwrap().duplicate);
+    for _ in 0..2 {
+        let again = submit(&*home.engine(), &id, event("a", 1, "one")).await.unwrap();
+        assert!(again.duplicate);
+        assert_eq!(again.score.get(), 2);
+        home.restart().await;
+    }
+    home.stop().await;
+}
