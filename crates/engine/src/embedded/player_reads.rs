@@ -201,19 +201,27 @@ impl Shared {
         let state = catalog.board(board).ok_or_else(|| EngineError::UnknownBoard(board.clone()))?;
         let wanted = state.readable(self.clock.now());
         let wanted = wanted.filter(|s| query.before.is_none_or(|before| s.date < before));
-        let dates: Vec<LocalDate> = wanted.take(query.limit + 1).map(|s| s.date).collect();
+        let dates: Vec<LocalDate> = wanted.map(|s| s.date).collect();
         drop(catalog);
-        let mut snapshots = Vec::with_capacity(dates.len());
-        for date in dates {
-            // One that has gone meanwhile is not in the list.
-            if let Ok((found, source)) = self.locate(board, &SnapshotRef::Date(date).into()) {
-                let players = found.figures(&source)?.players;
-                snapshots.push(SnapshotInfo { date, players });
-            }
+        let mut dates = dates.into_iter();
+        let mut snapshots = Vec::new();
+        while snapshots.len() < query.limit
+            && let Some(date) = dates.next()
+        {
+            let Some((found, source)) = self.still_there(board, date)? else { continue };
+            let players = found.figures(&source)?.players;
+            snapshots.push(SnapshotInfo { date, players });
         }
-        let more = snapshots.len() > query.limit;
-        snapshots.truncate(query.limit);
-        Ok(SnapshotsPage { snapshots, more })
+        Ok(SnapshotsPage { snapshots, more: dates.len() > 0 })
+    }
+
+    /// A snapshot from a list; `None` if it has gone since the list was made.
+    fn still_there(&self, board: &BoardId, date: LocalDate) -> Result<Option<(Found, Source)>> {
+        match self.locate(board, &SnapshotRef::Date(date).into()) {
+            Ok(found) => Ok(Some(found)),
+            Err(EngineError::UnknownBoard(_) | EngineError::UnknownSnapshot { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     pub(crate) fn player_snapshots(
@@ -252,8 +260,7 @@ impl Shared {
         let mut snapshots: Vec<PlayerSnapshot> = Vec::new();
         let mut next = None;
         for (date, board) in wanted.drain(..).skip(skip) {
-            let which = SnapshotRef::Date(date).into();
-            let Ok((found, source)) = self.locate(&board, &which) else { continue };
+            let Some((found, source)) = self.still_there(&board, date)? else { continue };
             let Source::Frozen(frozen) = &source else { continue };
             if found.hides(player) {
                 continue;

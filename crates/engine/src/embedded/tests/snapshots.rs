@@ -9,12 +9,12 @@ use standings_core::{LocalDate, Millis, Name, Profile};
 use tempfile::TempDir;
 
 use super::{
-    kit::{NoRoom, board, definition, directory, player, points, standing, submit},
+    kit::{InDirectory, NoRoom, board, definition, directory, player, points, standing, submit},
     script::{everything, settled},
 };
 use crate::{
-    Engine, EngineError, ManualClock, PageQuery, PlayerSeasonsQuery, SeasonRef, SnapshotRef,
-    SnapshotsQuery, StandingRef,
+    Engine, EngineError, ManualClock, PageQuery, PlayerSeasonsQuery, PlayerSnapshotsQuery,
+    SeasonRef, SnapshotRef, SnapshotsQuery, StandingRef,
     conformance::World,
     embedded::{
         Embedded, Options,
@@ -343,4 +343,37 @@ async fn streaks_are_counted_anew_once_there_is_room() {
         assert_eq!(streak(&machine.engine, "b").await, 3);
         machine.engine.shutdown().await;
     }
+}
+
+/// The list would end early, and nobody would know that there is more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_that_cannot_be_read_is_not_left_out() {
+    let mut home = InDirectory::usual();
+    let engine = home.embedded();
+    engine.put_board(&board("b"), definition("{}")).await.unwrap();
+    for date in ["2026-11-01", "2026-11-02", "2026-11-03"] {
+        let date = LocalDate::parse(date).unwrap();
+        let mut import = engine.import_snapshot(&board("b"), date).await.unwrap();
+        import.rows(vec![super::script::row(&("a", 1))]).await.unwrap();
+        import.finish().await.unwrap();
+    }
+    let newest = {
+        let catalog = engine.shared.catalog.read();
+        let snapshots = catalog.board(&board("b")).unwrap().snapshots.list();
+        snapshots.last().unwrap().file().unwrap().name.clone()
+    };
+    drop(engine);
+    home.stop().await;
+    std::fs::write(home.path().join("frozen").join(newest), b"damaged").unwrap();
+    home.start();
+    let engine = home.embedded();
+    for limit in [1, 10] {
+        let list = engine.snapshots(&board("b"), &SnapshotsQuery { before: None, limit }).await;
+        assert!(matches!(list, Err(EngineError::Unavailable { .. })), "{list:?}");
+        let query = PlayerSnapshotsQuery { limit, ..PlayerSnapshotsQuery::default() };
+        let list = engine.player_snapshots(&player("a"), &query).await;
+        assert!(matches!(list, Err(EngineError::Unavailable { .. })), "{list:?}");
+    }
+    drop(engine);
+    home.stop().await;
 }
