@@ -219,6 +219,7 @@ macro_rules! conformance_cases {
                 an_imported_snapshot_replaces_the_date_whole,
                 a_snapshot_with_a_player_twice_changes_nothing,
                 a_snapshot_of_the_future_cannot_be_imported,
+                a_snapshot_of_the_first_date_can_be_read,
             }
             snapshots_of_players {
                 a_player_is_seen_day_by_day,

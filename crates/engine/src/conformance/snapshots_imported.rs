@@ -112,3 +112,14 @@ pub async fn a_snapshot_of_the_future_cannot_be_imported(world: &mut World) {
         EngineError::UnknownBoard(_)
     );
 }
+
+/// East of Greenwich it begins before the first instant that can be written.
+pub async fn a_snapshot_of_the_first_date_can_be_read(world: &mut World) {
+    let board = world.board("b", r#"{"time_zone":"Asia/Seoul"}"#).await;
+    world.import_snapshot(&board, "0000-01-01", vec![row("a", 1, None)]).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(world.top_of(&board, on("0000-01-01")).await, expect(&[("a", 1, 1)]));
+        assert_eq!(world.dates(&board).await, ["0000-01-01"]);
+        world.restart().await;
+    }
+}

@@ -87,7 +87,9 @@ impl Sequencer {
                 if *date > board.definition.local_date(now) {
                     return Err(EngineError::SnapshotInFuture(*date));
                 }
-                let at = board.definition.snapshot_time(*date).map(|at| at.min(now));
+                // East of Greenwich the first date begins before the first instant that can be written.
+                let at = board.definition.snapshot_time(*date);
+                let at = at.map(|at| at.min(now).max(Millis::MIN));
                 at.ok_or_else(|| EngineError::UnknownSnapshot {
                     board: id.clone(),
                     snapshot: date.to_string(),
