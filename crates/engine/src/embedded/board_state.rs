@@ -115,7 +115,7 @@ impl BoardState {
     pub(crate) fn season_at(&self, instant: Millis) -> Option<usize> {
         let after = self.seasons.partition_point(|season| season.span.starts_at <= instant);
         let index = after.checked_sub(1)?;
-        (instant < self.seasons[index].span.ends_at).then_some(index)
+        self.seasons[index].span.contains(instant).then_some(index)
     }
 
     /// The season that contains the present; were the clock before or after all of them, the nearest.

@@ -284,7 +284,8 @@ impl Sequencer {
             self.deadlines.remove(&(old, no));
         }
         let deadline = self.shared.catalog.read().board_no(no).map(deadline);
-        if let Some(deadline) = deadline {
+        // What is due at the end of time is never due, or it would be for ever once the clock is there.
+        if let Some(deadline) = deadline.filter(|deadline| *deadline < Millis::MAX) {
             self.deadline_of.insert(no, deadline);
             self.deadlines.insert((deadline, no));
         }

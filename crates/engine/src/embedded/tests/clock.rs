@@ -1,6 +1,9 @@
 //! Clocks that step backwards and forwards.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use standings_core::{BoardId, Millis, rule::Rejection};
 
@@ -244,4 +247,16 @@ async fn a_season_whose_end_moves_is_opened_once_and_met_by_the_next() {
         home.stop().await;
         assert_eq!(rebuild(home.path(), false, &mut |_| {}).unwrap().findings, [""; 0]);
     }
+}
+
+/// What never ends does not end with the last instant that can be written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_the_end_of_time_scores_are_still_taken() {
+    let home = InDirectory::usual();
+    let (engine, id) = (home.engine(), board("b"));
+    engine.put_board(&id, definition(r#"{"season":"never"}"#)).await.unwrap();
+    home.clock().set(Millis::MAX);
+    let taken = submit(&*engine, &id, points("a", 1));
+    tokio::time::timeout(Duration::from_secs(10), taken).await.unwrap().unwrap();
+    engine.shutdown().await;
 }
