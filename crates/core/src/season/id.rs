@@ -72,7 +72,12 @@ impl SeasonId {
     /// The id of what is left after a manual close.
     pub fn next_part(&self) -> Self {
         let (base, part) = self.split();
-        Self(format_compact!("{base}.{}", part + 1))
+        Self(format_compact!("{base}.{}", part.saturating_add(1)))
+    }
+
+    /// The id of the season of which this is a part.
+    pub fn whole(&self) -> Self {
+        Self(self.split().0.into())
     }
 
     /// Whether both are of one season, or of parts of one.

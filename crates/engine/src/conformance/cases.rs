@@ -99,6 +99,7 @@ macro_rules! conformance_cases {
                 boundaries_are_in_the_zone_of_the_board,
                 every_season_exists_after_a_long_downtime,
                 seasons_are_listed_by_year_and_page,
+                seasons_are_listed_from_one_that_is_not_there,
                 a_board_without_seasons_has_one,
             }
             seasons_closed {

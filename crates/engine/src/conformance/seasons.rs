@@ -4,12 +4,13 @@ use standings_core::rule::Rejection;
 
 use super::{
     World,
-    recall::on,
+    recall::{all_seasons, on},
     world::{
-        by_id, event, expect, fails, id, ms, offset, score, season_id, submission, submission_at,
+        by_id, event, expect, fails, id, ms, offset, row, score, season_id, submission,
+        submission_at,
     },
 };
-use crate::{EngineError, SeasonState, SeasonsQuery, StandingRef};
+use crate::{EngineError, PlayerSeasonsQuery, SeasonState, SeasonsQuery, StandingRef};
 
 /// The one that contains the clock, from its beginning.
 pub async fn a_board_begins_with_the_season_of_the_present(world: &mut World) {
@@ -225,6 +226,44 @@ pub async fn seasons_are_listed_by_year_and_page(world: &mut World) {
     assert_eq!(november.span.ends_at, ms("2026-12-01T00:00:00Z"));
     let february = world.seasons(&board).await.remove(0);
     assert_eq!((february.players, february.mean, february.successes), (0, None, Some(0)));
+}
+
+/// A list goes on by order: the season that it goes on from may have gone meanwhile, or never been there.
+pub async fn seasons_are_listed_from_one_that_is_not_there(world: &mut World) {
+    let board = world.board("b", "{}").await;
+    world.engine().close_season(&board).await.unwrap();
+    world.import(&board, "2026-06", vec![row("a", 1, None)]).await.unwrap();
+    world.submit(&board, "a", 1).await;
+    let query = |before: &str| SeasonsQuery { before: Some(season_id(before)), ..all() };
+    let of_player =
+        |before: &str| PlayerSeasonsQuery { before: Some(season_id(before)), ..all_seasons() };
+    for (before, seasons, of_a) in [
+        ("2027-03", "2026-11.2 2026-11 2026-06", "2026-11.2 2026-06"),
+        ("2026-11.3", "2026-11.2 2026-11 2026-06", "2026-11.2 2026-06"),
+        ("2026-11.2", "2026-11 2026-06", "2026-06"),
+        ("2026-08.2", "2026-06", "2026-06"),
+        ("2026-08", "2026-06", "2026-06"),
+        ("2026-06", "", ""),
+        ("2025-12", "", ""),
+    ] {
+        let page = world.engine().seasons(&board, &query(before)).await.unwrap();
+        let ids: Vec<_> = page.seasons.iter().map(|s| s.span.id.to_string()).collect();
+        assert_eq!(ids.join(" "), seasons, "{before}");
+        let query = of_player(before);
+        let page = world.engine().player_seasons(&id("a"), &board, &query).await.unwrap();
+        let ids: Vec<_> = page.seasons.iter().map(|s| s.span.id.to_string()).collect();
+        assert_eq!(ids.join(" "), of_a, "{before}");
+    }
+    for other in ["2026-W46", "2026", "all", "2026-11-01"] {
+        let list = world.engine().seasons(&board, &query(other)).await;
+        fails!(list, EngineError::UnknownSeason { season, .. } if season == other);
+        let list = world.engine().player_seasons(&id("a"), &board, &of_player(other)).await;
+        fails!(list, EngineError::UnknownSeason { season, .. } if season == other);
+    }
+}
+
+fn all() -> SeasonsQuery {
+    SeasonsQuery { year: None, before: None, limit: 100 }
 }
 
 /// It is called `all`, and time does not end it.

@@ -12,7 +12,10 @@ use super::{
     record::{BoardNo, ErasureNo, FrozenFile, SeasonNo},
     snapshot::{Snapshot, Snapshots},
 };
-use crate::types::{BoardInfo, SeasonRef, SeasonState};
+use crate::{
+    error::{EngineError, Result},
+    types::{BoardInfo, SeasonRef, SeasonState},
+};
 
 /// A board and its seasons.
 pub(crate) struct BoardState {
@@ -134,9 +137,36 @@ impl BoardState {
     }
 
     /// The seasons that can be read, newest first. Not yet begun is not yet there, though it is opened a minute ahead.
-    pub(crate) fn begun(&self, now: Millis) -> impl Iterator<Item = &Season> + Clone {
-        let begun = self.seasons.iter().rev().filter(move |s| s.span.starts_at <= now);
+    pub(crate) fn begun(&self, now: Millis) -> impl Iterator<Item = &Season> {
+        self.begun_of(&self.seasons, now)
+    }
+
+    /// Of some seasons those that can be read, newest first.
+    pub(crate) fn begun_of<'a>(
+        &'a self,
+        seasons: &'a [Season],
+        now: Millis,
+    ) -> impl Iterator<Item = &'a Season> {
+        let begun = seasons.iter().rev().filter(move |s| s.span.starts_at <= now);
         begun.filter(move |season| self.is_kept(season, now))
+    }
+
+    /// How many seasons come before the one that an id names; all of them without one. By their order and not by their time: two
+    /// that were closed at once begin at the same instant. One that is not there, or not any more, has its place by the schedule.
+    pub(crate) fn older_than(&self, id: Option<&SeasonId>) -> Result<usize> {
+        let Some(id) = id else { return Ok(self.seasons.len()) };
+        if let Some(index) = self.seasons.iter().rposition(|season| season.span.id == *id) {
+            return Ok(index);
+        }
+        let named = self.definition.season_named(&id.whole());
+        let SeasonSpan { starts_at, .. } = named.ok_or_else(|| EngineError::UnknownSeason {
+            board: self.id.clone(),
+            season: id.to_string(),
+        })?;
+        Ok(self.seasons.partition_point(|Season { span, .. }| {
+            let earlier_part = span.id.shares_season(id) && span.id.part() < id.part();
+            earlier_part || span.starts_at < starts_at
+        }))
     }
 
     /// Whether a season is still within its time. One that is not shows no more, from that instant on.

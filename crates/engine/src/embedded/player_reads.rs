@@ -129,10 +129,11 @@ impl Shared {
         query: &PlayerSeasonsQuery,
     ) -> Result<PlayerSeasons> {
         let now = self.clock.now();
-        let (no, seasons) = {
+        let (no, seasons, older) = {
             let catalog = self.catalog.read();
             let state =
                 catalog.board(board).ok_or_else(|| EngineError::UnknownBoard(board.clone()))?;
+            let older = state.older_than(query.before.as_ref())?;
             let begun = state.seasons.iter().filter(|season| season.span.starts_at <= now);
             let found = begun.map(|season| {
                 let mut season = season.clone();
@@ -140,13 +141,8 @@ impl Shared {
                 let found = state.found_season(&catalog, &season, now);
                 (season, found)
             });
-            (state.no, found.collect::<Vec<_>>())
+            (state.no, found.collect::<Vec<_>>(), older)
         };
-        // By their order and not by their time: two that were closed at once begin at the same instant. None are older than one that
-        // is not there.
-        let older = query.before.as_ref().map_or(seasons.len(), |before| {
-            seasons.iter().position(|(season, _)| season.span.id == *before).unwrap_or(0)
-        });
         let mut entries = Vec::new();
         let mut counter = StreakCounter::default();
         let mut goals = false;

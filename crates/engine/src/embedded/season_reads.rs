@@ -25,16 +25,14 @@ impl Shared {
             let catalog = self.catalog.read();
             let state =
                 catalog.board(board).ok_or_else(|| EngineError::UnknownBoard(board.clone()))?;
-            let begun = state.begun(now);
+            let older = state.older_than(query.before.as_ref())?;
             let asked =
                 |season: &&Season| query.year.is_none() || season.span.id.year() == query.year;
             let found = |s: &Season| (s.clone(), state.found_season(&catalog, s, now));
-            let over = begun.clone().filter(asked).filter(|s| s.span.ends_at <= now);
+            let over = state.begun(now).filter(asked).filter(|s| s.span.ends_at <= now);
             let over: Vec<_> = over.map(found).collect();
-            let skip = query.before.as_ref().map_or(0, |before| {
-                begun.clone().position(|s| s.span.id == *before).map_or(usize::MAX, |i| i + 1)
-            });
-            let wanted = begun.skip(skip).filter(asked).take(query.limit + 1);
+            let wanted = state.begun_of(&state.seasons[..older], now);
+            let wanted = wanted.filter(asked).take(query.limit + 1);
             (state.no, wanted.map(found).collect::<Vec<_>>(), over)
         };
         let more = seasons.len() > query.limit;

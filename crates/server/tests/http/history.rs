@@ -213,6 +213,17 @@ fn a_part_of_a_season_that_was_ended_by_hand_has_its_own_time() {
 }
 
 #[test]
+fn a_list_goes_on_from_a_season_of_the_board_only() {
+    let server = Server::start();
+    server.submit("/v1/scores", &json!({"user_id": "a", "points": 5})).ok(200);
+    for list in ["/v1/boards/main/seasons", "/v1/players/a/seasons"] {
+        let page = server.get(&format!("{list}?before=2027-01")).ok(200);
+        assert_eq!(page["data"].as_array().unwrap().len(), 1, "{list}");
+        server.get(&format!("{list}?before=2026-W46")).refused(404, "unknown_season");
+    }
+}
+
+#[test]
 fn a_season_imported_past_keep_leaves_only_its_bests() {
     let server = Server::start();
     let row = "{\"user_id\":\"a\",\"score\":5}";
