@@ -164,8 +164,12 @@ async fn part(
     if id.part() == 1 {
         return Ok(None);
     }
-    let query = SeasonsQuery { year: id.year(), before: None, limit: PAGE_ROWS };
-    let seasons = engine.seasons(board, &query).await?.seasons;
+    // The newest before the next part is this one, if it is there.
+    let query = SeasonsQuery { year: id.year(), before: Some(id.next_part()), limit: 1 };
+    let seasons = match engine.seasons(board, &query).await {
+        Err(EngineError::UnknownSeason { .. }) => return Ok(None),
+        seasons => seasons?.seasons,
+    };
     let part = seasons.into_iter().map(|season| season.span).find(|span| span.id == *id);
     Ok(part.map(|span| (span.starts_at, span.ends_at)))
 }

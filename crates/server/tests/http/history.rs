@@ -213,6 +213,24 @@ fn a_part_of_a_season_that_was_ended_by_hand_has_its_own_time() {
 }
 
 #[test]
+fn a_part_is_found_however_many_came_after_it() {
+    let server = Server::start();
+    let close = || server.send("POST", "/v1/boards/main/seasons/close", "admin", &Value::Null);
+    close().ok(200);
+    server.clock.advance(Millis(DAY));
+    server.submit("/v1/scores", &json!({"user_id": "a", "points": 5})).ok(200);
+    for _ in 0..1001 {
+        close().ok(200);
+    }
+    let page = server.get("/v1/players/a/seasons?from=2026-11.2&to=2026-11.2").ok(200);
+    assert_eq!(members(&page, "season"), ["2026-11.2"]);
+    for unknown in ["2026-11.2000", "2026-11.4294967295", "2026-W46.2"] {
+        let path = format!("/v1/players/a/seasons?from={unknown}");
+        server.get(&path).refused(404, "unknown_season");
+    }
+}
+
+#[test]
 fn a_list_goes_on_from_a_season_of_the_board_only() {
     let server = Server::start();
     server.submit("/v1/scores", &json!({"user_id": "a", "points": 5})).ok(200);
