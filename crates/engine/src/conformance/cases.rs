@@ -189,6 +189,8 @@ macro_rules! conformance_cases {
                 a_season_counts_its_successes_and_streaks,
                 the_open_season_counts_streaks_too,
                 a_year_has_a_mean_success_rate,
+                a_late_success_counts_for_parts_that_were_closed_meanwhile,
+                a_season_that_closes_empty_breaks_the_streaks_of_closed_parts,
             }
             snapshots {
                 a_snapshot_is_what_the_board_was,

@@ -4,7 +4,7 @@ use standings_core::BoardId;
 
 use super::{
     World,
-    world::{id, row, season_id},
+    world::{id, ms, row, season_id, submission_at},
 };
 use crate::{SeasonInfo, SeasonRef, SeasonsQuery};
 
@@ -262,5 +262,72 @@ pub async fn a_year_has_a_mean_success_rate(world: &mut World) {
         close(rate(world, None, None, 2).await, (0.5 + 0.75 + 1.0) / 3.0);
         assert_eq!(rate(world, Some(2025), None, 10).await, None);
         world.restart().await;
+    }
+}
+
+const LATE: &str = r#"{"season":"daily","grace":"1 day","goal":10,"rule":"best"}"#;
+
+/// Closes the 16 November by hand so many times while the day before is in its grace. The player met the goal in every part, and
+/// on the day before too late to be known then.
+async fn late_for_closed_parts(world: &World, board: &BoardId, closes: usize) {
+    world.turn_to("2026-11-16T12:00:00Z").await;
+    for _ in 0..closes {
+        world.play(board, &[("a", 10), ("b", 10)]).await;
+        close_for_good(world, board).await;
+    }
+    let lengths = async || streaks(&world.seasons(board).await)[closes] == "1×2";
+    world.until("the season is closed and counted", lengths).await;
+    let late = submission_at("a", 10, ms("2026-11-15T11:00:00Z"));
+    world.decide(board, late).await.unwrap();
+    world.submit(board, "a", 10).await;
+}
+
+/// Closes the current season by hand and takes someone off it: that waits until the season is as closed ones are.
+async fn close_for_good(world: &World, board: &BoardId) {
+    world.submit(board, "x", 1).await;
+    let (closed, _) = world.engine().close_season(board).await.unwrap();
+    world.engine().remove_entry(board, &SeasonRef::Id(closed), &id("x")).await.unwrap();
+}
+
+/// While a season is in its grace it can still come to count for those after it, closed by hand or not.
+pub async fn a_late_success_counts_for_parts_that_were_closed_meanwhile(world: &mut World) {
+    let board = world.board("b", LATE).await;
+    late_for_closed_parts(world, &board, 2).await;
+    let expected = ["4×1", "2×1 3×1", "1×1 2×1", "1×1"];
+    for time in ["2026-11-16T13:00:00Z", "2026-11-17T00:00:00Z", "2026-11-17T12:00:00Z"] {
+        world.turn_to(time).await;
+        assert_eq!(world.streak_of(&board, "a").await, Some((4, 4)), "{time}");
+        assert_eq!(world.streak_of(&board, "b").await.map(|(_, longest)| longest), Some(2));
+        let counted = async || {
+            let seasons = world.seasons(&board).await;
+            streaks(&seasons[seasons.len() - 4..]) == expected
+        };
+        world.until("they are counted", counted).await;
+        world.restart().await;
+    }
+}
+
+/// What counted while a season was in its grace does not when its players were taken off, though nobody is left in it.
+pub async fn a_season_that_closes_empty_breaks_the_streaks_of_closed_parts(world: &mut World) {
+    let board = world.board("b", LATE).await;
+    world.turn_to("2026-11-16T12:00:00Z").await;
+    let late = submission_at("a", 10, ms("2026-11-15T11:00:00Z"));
+    world.decide(&board, late).await.unwrap();
+    for _ in 0..2 {
+        world.submit(&board, "a", 10).await;
+        close_for_good(world, &board).await;
+    }
+    world.submit(&board, "a", 10).await;
+    let counted = async |expected: &[&str]| {
+        let seasons = world.seasons(&board).await;
+        streaks(&seasons[seasons.len() - expected.len()..]) == expected
+    };
+    world.until("it counts", async || counted(&["4×1", "3×1", "2×1", "1×1"]).await).await;
+    let day = SeasonRef::Id(season_id("2026-11-15"));
+    world.engine().remove_entry(&board, &day, &id("a")).await.unwrap();
+    for time in ["2026-11-16T13:00:00Z", "2026-11-17T12:00:00Z"] {
+        world.turn_to(time).await;
+        assert_eq!(world.streak_of(&board, "a").await, Some((3, 3)), "{time}");
+        world.until("it does not", async || counted(&["3×1", "2×1", "1×1", ""]).await).await;
     }
 }

@@ -8,6 +8,7 @@ use standings_core::{
 };
 
 use super::{
+    freeze,
     live::Live,
     record::{BoardNo, ErasureNo, FrozenFile, SeasonNo},
     snapshot::{Snapshot, Snapshots},
@@ -80,6 +81,12 @@ impl Season {
     /// Whether another begins where this one ends.
     pub(crate) fn meets(&self, next: &Self) -> bool {
         self.span.ends_at == next.span.starts_at
+    }
+
+    /// Whether the streaks that reach up to it are as they will stay, as far as time alone could change them: they are in its file,
+    /// and no season that they continue was taking submissions when they were counted.
+    pub(crate) fn is_settled(&self) -> bool {
+        matches!(&self.rows, Rows::Frozen(file) if file.after != freeze::UNSETTLED)
     }
 
     /// Whether it has no entries, and no file or need of one.
@@ -196,9 +203,15 @@ impl BoardState {
 
     /// The season right before another: one that ends where it begins. Between seasons that were imported there may be gaps.
     pub(crate) fn season_before(&self, no: SeasonNo) -> Option<&Season> {
-        let index = self.seasons.iter().rposition(|season| season.no == no)?;
-        let before = self.seasons.get(index.checked_sub(1)?)?;
-        before.meets(&self.seasons[index]).then_some(before)
+        self.seasons_before(no).next()
+    }
+
+    /// The seasons before another up to the first gap, newest first.
+    pub(crate) fn seasons_before(&self, no: SeasonNo) -> impl Iterator<Item = &Season> {
+        let index = self.seasons.iter().rposition(|season| season.no == no);
+        let up_to = index.map_or(&[][..], |index| &self.seasons[..=index]);
+        let pairs = up_to.windows(2).rev().take_while(|pair| pair[0].meets(&pair[1]));
+        pairs.map(|pair| &pair[0])
     }
 
     pub(crate) fn season_by_id(&self, id: &SeasonId) -> Option<&Season> {

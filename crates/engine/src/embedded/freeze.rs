@@ -62,9 +62,15 @@ impl FormerNames {
     }
 }
 
-/// The seasons before one, as far back as they are needed to tell a streak: to the first that is frozen, which knows its own.
+/// The file that the streaks of a season continue which were counted while a season before it took submissions: none has this name.
+/// When that one is in a file too they are counted anew.
+pub(crate) const UNSETTLED: &str = "unsettled";
+
+/// The seasons before one, as far back as they are needed to tell a streak: to the first whose file knows its own for good.
 pub(crate) struct Before {
     seasons: Vec<Earlier>,
+    /// Whether the last of them does.
+    settled: bool,
     /// The name of the file right before, if it is one.
     name: String,
 }
@@ -86,19 +92,16 @@ impl Before {
         let mut before = Self::none();
         let catalog = shared.catalog.read();
         let Some(board) = catalog.board_no(board) else { return Ok(before) };
-        let mut next = board.season_before(season);
-        while let Some(season) = next {
+        let chain: Vec<&Season> = board.seasons_before(season).collect();
+        // What was counted after a season that takes submissions is not what it will be, in a file or not.
+        let unsettled = chain.iter().rposition(|s| !s.is_settled()).map_or(0, |last| last + 1);
+        for season in chain.iter().take(unsettled + 1) {
             let (rows, since) = match &season.rows {
                 Rows::Live(live) => {
                     let since = season.closed.map(|closed| closed.erasures);
-                    next = board.season_before(season.no);
                     (EarlierRows::Live(Arc::clone(live)), since)
                 }
                 Rows::Frozen(file) => {
-                    if before.seasons.is_empty() {
-                        before.name.clone_from(&file.name);
-                    }
-                    next = None;
                     (EarlierRows::Frozen(shared.frozen.get(file)?), Some(file.erasures))
                 }
             };
@@ -106,15 +109,21 @@ impl Before {
             let hidden = since.and_then(|since| hidden(&catalog, since));
             before.seasons.push(Earlier { rows, goal, hidden });
         }
+        before.settled = chain.len() > unsettled;
+        before.name = match chain.first().map(|season| &season.rows) {
+            Some(Rows::Frozen(file)) if unsettled == 0 => file.name.clone(),
+            Some(_) => UNSETTLED.to_owned(),
+            None => String::new(),
+        };
         Ok(before)
     }
 
     /// No season at all.
     pub(crate) fn none() -> Self {
-        Self { seasons: Vec::new(), name: String::new() }
+        Self { seasons: Vec::new(), settled: false, name: String::new() }
     }
 
-    /// The name of the file right before, if it is one.
+    /// What the streaks that are counted from here continue: the name of the file right before, if it is one and will not change.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -122,22 +131,23 @@ impl Before {
     /// The streak of a player that reaches up to here.
     pub(crate) fn streak(&self, player: &str) -> io::Result<u32> {
         let mut length = 0;
-        for Earlier { rows, goal, hidden } in &self.seasons {
+        for (number, Earlier { rows, goal, hidden }) in (1..).zip(&self.seasons) {
             if hidden.as_ref().is_some_and(|hidden| hidden.contains(player)) {
                 break;
             }
-            match rows {
-                EarlierRows::Frozen(file) => {
-                    let stored = file.row_of(player)?.map_or(0, |(_, _, text)| text.streak);
-                    return Ok(length + stored);
-                }
-                EarlierRows::Live(live) => {
-                    let record = live.read().index().get(player);
-                    match (record, goal) {
-                        (Some(record), Some(goal)) if record.key.folded <= *goal => length += 1,
-                        _ => break,
-                    }
-                }
+            let (record, stored) = match rows {
+                EarlierRows::Frozen(file) => match file.row_of(player)? {
+                    Some((_, record, text)) => (Some(record), text.streak),
+                    None => (None, 0),
+                },
+                EarlierRows::Live(live) => (live.read().index().get(player), 0),
+            };
+            if self.settled && number == self.seasons.len() {
+                return Ok(length + stored);
+            }
+            match (record, goal) {
+                (Some(record), Some(goal)) if record.key.folded <= *goal => length += 1,
+                _ => break,
             }
         }
         Ok(length)
@@ -266,14 +276,20 @@ pub(crate) fn recounted(
     Ok(differs)
 }
 
-/// A season of a board whose streaks do not continue those of the season before it, as that is now.
+/// A season of a board whose streaks do not continue those of the season before it, as that is now. Where one before it takes
+/// submissions they would not continue them for long, and it is left until that one is in a file.
 pub(crate) fn stale(board: &BoardState) -> Option<(SeasonNo, Arc<FrozenFile>)> {
     let before = std::iter::once(None).chain(board.seasons.iter().map(Some));
+    let mut waits = false;
     before.zip(&board.seasons).find_map(|(before, season)| {
-        let Rows::Frozen(file) = &season.rows else { return None };
+        waits = waits && before.is_some_and(|before| before.meets(season));
+        let Rows::Frozen(file) = &season.rows else {
+            waits = true;
+            return None;
+        };
         let stale = file.after == v1::UNCOUNTED || before.is_some_and(|b| differs(b, season, file));
         let counts = !file.name.is_empty() && goal_of(season).is_some();
-        (stale && counts).then(|| (season.no, Arc::clone(file)))
+        (stale && counts && !waits).then(|| (season.no, Arc::clone(file)))
     })
 }
 

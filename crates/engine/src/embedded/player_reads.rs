@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use standings_core::{
     BoardId, LocalDate, Millis, PlayerId, Position, Rank, Record,
     board::Ties,
@@ -22,7 +22,6 @@ use super::{
     found::{Found, Source},
     freeze::Before,
     history::{StoredBest, StoredEvent},
-    live::Live,
     reads::{Bare, bare, unreadable},
     record::{BoardNo, SeasonNo},
 };
@@ -332,7 +331,7 @@ fn ranks_among(ties: Ties, rows: &[Bare]) -> Vec<Rank> {
     ranks
 }
 
-/// Takes a season into account. A frozen one knows the streak that reaches up to it, even where seasons before it are gone.
+/// Takes a season into account. A settled one knows the streak that reaches up to it, even where seasons before it are gone.
 fn count(
     counter: &mut StreakCounter,
     source: &Source,
@@ -342,14 +341,14 @@ fn count(
     now: Millis,
 ) -> Result<()> {
     match source {
-        Source::Frozen(frozen) => {
+        Source::Frozen(frozen) if season.is_settled() => {
             let row = match entry {
                 Some(_) => frozen.row_of(player).map_err(|error| unreadable(&error))?,
                 None => None,
             };
             counter.counted(row.map_or(0, |(_, _, text)| text.streak));
         }
-        Source::Live(_) => {
+        Source::Live(_) | Source::Frozen(_) => {
             let success = entry.is_some_and(|entry| entry.success == Some(true));
             counter.season(success, season.state(now) == SeasonState::Open);
         }
@@ -357,36 +356,40 @@ fn count(
     Ok(())
 }
 
-/// Counts the streaks that reach up to a season in memory.
+/// Counts the streaks that reach up to a season which is not settled.
 pub(crate) fn count_streaks(
-    live: &RwLock<Live>,
+    source: &Source,
     goal: i64,
     before: &Before,
     hides: impl Fn(&PlayerId) -> bool,
-) -> io::Result<Vec<StreakCount>> {
+) -> Result<Vec<StreakCount>> {
     let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
     let mut last: Option<(String, Record)> = None;
     loop {
         let mut players: Vec<(String, Record)> = Vec::new();
-        {
-            let live = live.read();
-            let from = last
-                .as_ref()
-                .map_or(Position(0), |(player, row)| live.index().through(row.key, player));
-            live.index().scan(from, |player: &str, record: Record| {
+        source.ask(|standing| {
+            let from = match &last {
+                Some((player, row)) => standing.through(row.key, player)?,
+                None => Position(0),
+            };
+            standing.visit(from, &mut |player, record| {
                 if record.key.folded > goal {
                     return ControlFlow::Break(());
                 }
-                players.push((player.to_owned(), record));
+                // Where someone was erased there is only a place.
+                if !player.is_empty() {
+                    players.push((player.to_owned(), record));
+                }
                 let full = players.len() == SCAN_ROWS;
                 if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-        }
+            })
+        })?;
         for (player, _) in &players {
             if PlayerId::new(player).is_ok_and(|player| hides(&player)) {
                 continue;
             }
-            *counts.entry(1 + before.streak(player)?).or_default() += 1;
+            let streak = before.streak(player).map_err(|error| unreadable(&error))?;
+            *counts.entry(1 + streak).or_default() += 1;
         }
         match players.pop() {
             Some(row) => last = Some(row),
@@ -396,7 +399,7 @@ pub(crate) fn count_streaks(
     Ok(counts.into_iter().map(|(length, players)| StreakCount { length, players }).collect())
 }
 
-/// Streaks of seasons that take submissions, as they were counted lately.
+/// Streaks of seasons that are not settled, as they were counted lately.
 #[derive(Default)]
 pub(crate) struct LiveStreaks(Mutex<HashMap<(BoardNo, SeasonNo), Counted>>);
 
@@ -413,7 +416,7 @@ impl LiveStreaks {
         &self,
         board: BoardNo,
         season: &Season,
-        count: impl FnOnce() -> io::Result<Vec<StreakCount>>,
+        count: impl FnOnce() -> Result<Vec<StreakCount>>,
     ) -> Result<Vec<StreakCount>> {
         let key = (board, season.no);
         let players = season.live().map_or(0, |live| live.read().index().len());
@@ -425,7 +428,7 @@ impl LiveStreaks {
             }
         }
         let at = Instant::now();
-        let streaks = count().map_err(|error| unreadable(&error))?;
+        let streaks = count()?;
         let counted = Counted { streaks: streaks.clone(), players, at, took: at.elapsed() };
         self.0.lock().insert(key, counted);
         Ok(streaks)

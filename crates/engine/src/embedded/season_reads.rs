@@ -62,21 +62,25 @@ impl Shared {
         season: &Season,
         found: &Found,
     ) -> Result<(Figures, Option<u64>)> {
-        // Where no one is hidden, the catalog knows all about a file.
-        let source = match (&season.rows, &found.hidden) {
-            (Rows::Frozen(file), Some(_)) => {
+        let settled = season.is_settled();
+        // Where no one is hidden, the catalog knows all about a file that is settled.
+        let source = match &season.rows {
+            Rows::Frozen(_) if settled && found.hidden.is_none() => Source::Live(Arc::default()),
+            Rows::Frozen(file) => {
                 Source::Frozen(self.frozen.get(file).map_err(|error| unreadable(&error))?)
             }
-            (Rows::Frozen(_), None) => Source::Live(Arc::default()),
-            (Rows::Live(live), _) => Source::Live(Arc::clone(live)),
+            Rows::Live(live) => Source::Live(Arc::clone(live)),
         };
         let mut figures = found.figures(&source)?;
-        if let (Rows::Live(live), Some(goal)) = (&season.rows, found.goal) {
-            let goal = found.definition.order().fold(goal);
+        let goal = found.goal.map(|goal| found.definition.order().fold(goal));
+        if let Some(goal) = goal.filter(|_| !settled) {
             figures.streaks = self.live_streaks.get(board, season, || {
-                let before = Before::of(self, board, season.no)?;
-                count_streaks(live, goal, &before, |player| found.hides(player))
+                let before = Before::of(self, board, season.no);
+                let before = before.map_err(|error| unreadable(&error))?;
+                count_streaks(&source, goal, &before, |player| found.hides(player))
             })?;
+        }
+        if let (Rows::Live(live), Some(goal)) = (&season.rows, goal) {
             // Of the others the count may be a few moments old.
             let successes = source.ask(|standing| standing.before_score(goal + 1))?.0;
             let hidden = found.hidden.iter().flat_map(|hidden| hidden.iter());

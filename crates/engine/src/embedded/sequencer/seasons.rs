@@ -240,9 +240,21 @@ impl Sequencer {
             for (board, season) in follow.expired {
                 let _ = self.jobs.send(Job::Retire { board, season });
             }
+            self.recount(follow.empty);
             self.discard(&files);
         }
         Ok(())
+    }
+
+    /// Has streaks counted anew where a season without players is what they continue. One with players is written first, and
+    /// whoever writes it sees to that.
+    fn recount(&self, empty: Vec<BoardNo>) {
+        let catalog = self.shared.catalog.read();
+        for no in empty {
+            if catalog.board_no(no).is_some_and(|board| freeze::stale(board).is_some()) {
+                let _ = self.jobs.send(Job::Recount(no));
+            }
+        }
     }
 
     /// The files of snapshots.
@@ -332,6 +344,8 @@ impl Sequencer {
 struct Following {
     /// Standings that are to be written.
     freeze: Vec<(BoardNo, Frozen)>,
+    /// Boards of which a season needs none.
+    empty: Vec<BoardNo>,
     expired: Vec<(BoardNo, u32)>,
     dropped: Vec<(BoardNo, LocalDate)>,
 }
@@ -348,7 +362,11 @@ impl Following {
                     follow.freeze.push((taken.board, Frozen::Snapshot(taken.snapshot)));
                 }
                 // The record before said what; without players it needs no file.
-                Record::SeasonFrozen { .. } | Record::SnapshotFrozen { .. } => {
+                Record::SeasonFrozen { board, .. } => {
+                    follow.freeze.pop();
+                    follow.empty.push(*board);
+                }
+                Record::SnapshotFrozen { .. } => {
                     follow.freeze.pop();
                 }
                 Record::SeasonExpired { board, season } => follow.expired.push((*board, *season)),
