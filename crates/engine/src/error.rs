@@ -46,6 +46,11 @@ pub enum EngineError {
         "season {0} is not closed yet; close it first, or use PUT /v1/boards/{{board}}/scores for the open season"
     )]
     SeasonOpen(SeasonId),
+    /// Scores were being set in a season that has ended meanwhile, or whose board has gone. Nothing of the call was applied.
+    #[error(
+        "season {0} has ended meanwhile, and the other rows were not applied; PUT /v1/boards/{{board}}/seasons/{0} imports it whole once it is closed"
+    )]
+    SeasonEnded(SeasonId),
     /// A snapshot of a day that has not begun.
     #[error(
         "{0} has not begun in the board's time zone; a snapshot is of today or of a day before"

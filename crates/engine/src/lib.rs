@@ -60,7 +60,15 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Sets scores of the current season whatever the rule: import and correction. Durable when it returns; waits,
     /// rather than refusing, while the store catches up.
-    async fn set_scores(&self, board: &BoardId, rows: Vec<ScoreRow>) -> Result<SeasonId>;
+    async fn set_scores(&self, board: &BoardId, rows: Vec<ScoreRow>) -> Result<ScoresSet>;
+
+    /// Sets more of what was begun, in the same season or not at all: `SeasonEnded` where another one is current by now.
+    async fn set_more_scores(
+        &self,
+        board: &BoardId,
+        begun: &ScoresSet,
+        rows: Vec<ScoreRow>,
+    ) -> Result<()>;
 
     /// Takes a player off a season, open or closed; ranks close up.
     async fn remove_entry(

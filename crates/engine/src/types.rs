@@ -177,6 +177,15 @@ pub struct ScoreRow {
     pub official_rank: Option<u32>,
 }
 
+/// Where scores were set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScoresSet {
+    /// The season.
+    pub season: SeasonId,
+    /// What tells it from one that is called the same, such as that of a board created anew.
+    pub mark: Mark,
+}
+
 /// Which seasons are wanted.
 #[derive(Clone, Debug)]
 pub struct SeasonsQuery {

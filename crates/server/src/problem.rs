@@ -240,6 +240,7 @@ impl From<EngineError> for Problem {
             EngineError::KeyExists => Code::KeyExists,
             EngineError::ImmutableSetting(_) => Code::ImmutableSetting,
             EngineError::SeasonOpen(_) => Code::SeasonOpen,
+            EngineError::SeasonEnded(_) => Code::SeasonClosed,
             EngineError::SnapshotInFuture(_) => Code::SnapshotInFuture,
             EngineError::BadMark => Code::BadCursor,
             // A rule has one code, whichever way a score comes.

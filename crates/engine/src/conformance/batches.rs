@@ -6,7 +6,7 @@ use super::{
     World,
     world::{expect, fails, id, ms, name, rank, row, score, submission, submission_at},
 };
-use crate::{EngineError, ScoreRow, SeasonRef};
+use crate::{EngineError, ScoreRow, ScoresSet, SeasonRef};
 
 /// One bad line does not fail the others.
 pub async fn each_line_of_a_batch_stands_alone(world: &mut World) {
@@ -76,7 +76,7 @@ pub async fn set_scores_overrules_the_rule(world: &mut World) {
     world.clock().advance(Millis(1000));
     let named = ScoreRow { user_name: Some(name("Bee")), ..row("b", 500, None) };
     let season = world.engine().set_scores(&board, vec![row("a", 3, Some(at)), named]).await;
-    assert_eq!(season.unwrap().as_str(), "2026-11");
+    assert_eq!(season.unwrap().season.as_str(), "2026-11");
     let a = world.entry(&board, "a").await;
     assert_eq!((a.row.score, a.row.at, a.updated_at), (score(3), at, world.now()));
     let b = world.entry(&board, "b").await;
@@ -144,4 +144,28 @@ pub async fn removing_someone_without_an_entry_is_an_error(world: &mut World) {
     );
     let unknown = BoardId::new("nowhere").unwrap();
     fails!(engine.remove_entry(&unknown, &current, &id("a")).await, EngineError::UnknownBoard(_));
+}
+
+/// An import comes in many calls, and the current season may be another before the last of them.
+pub async fn more_scores_are_set_in_the_season_of_the_first_or_not_at_all(world: &mut World) {
+    let board = world.board("b", r#"{"season":"daily","grace":"1 hour"}"#).await;
+    let first = async || world.engine().set_scores(&board, vec![row("a", 1, None)]).await.unwrap();
+    let more = async |begun: &ScoresSet| {
+        world.engine().set_more_scores(&board, begun, vec![row("b", 2, None)]).await
+    };
+    let begun = first().await;
+    assert_eq!(begun.season.as_str(), "2026-11-15");
+    more(&begun).await.unwrap();
+    assert_eq!(world.top(&board).await, expect(&[("b", 1, 2), ("a", 2, 1)]));
+    world.turn_to("2026-11-16T00:00:00Z").await;
+    fails!(more(&begun).await, EngineError::SeasonEnded(season) if season == begun.season);
+    let begun = first().await;
+    world.engine().close_season(&board).await.unwrap();
+    fails!(more(&begun).await, EngineError::SeasonEnded(season) if season == begun.season);
+    let begun = first().await;
+    world.engine().delete_board(&board).await.unwrap();
+    fails!(more(&begun).await, EngineError::UnknownBoard(_));
+    world.board("b", r#"{"season":"daily"}"#).await;
+    fails!(more(&begun).await, EngineError::SeasonEnded(season) if season == begun.season);
+    assert_eq!(world.top(&board).await, []);
 }

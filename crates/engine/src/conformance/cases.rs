@@ -33,6 +33,7 @@ macro_rules! conformance_cases {
                 set_scores_overrules_the_rule,
                 set_scores_refuses_a_row_from_the_future_and_all_others_with_it,
                 set_scores_takes_the_last_row_of_a_player,
+                more_scores_are_set_in_the_season_of_the_first_or_not_at_all,
                 a_removed_player_is_gone_and_ranks_close_up,
                 a_removed_player_starts_anew,
                 removing_someone_without_an_entry_is_an_error,

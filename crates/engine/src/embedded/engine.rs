@@ -32,8 +32,8 @@ use crate::{
         AmongFriends, BackupInfo, BoardInfo, Distribution, EventsPage, EventsQuery, KeyHash,
         KeyInfo, NameQuery, NamedPlayer, Page, PageQuery, PlayerEntry, PlayerInfo, PlayerSeasons,
         PlayerSeasonsQuery, PlayerSnapshotsPage, PlayerSnapshotsQuery, Put, Receipt, Role,
-        ScorePlace, ScoreRow, SeasonRef, SeasonsPage, SeasonsQuery, Selected, SnapshotInfo,
-        SnapshotsPage, SnapshotsQuery, StandingRef,
+        ScorePlace, ScoreRow, ScoresSet, SeasonRef, SeasonsPage, SeasonsQuery, Selected,
+        SnapshotInfo, SnapshotsPage, SnapshotsQuery, StandingRef,
     },
 };
 
@@ -80,24 +80,17 @@ impl Engine for Embedded {
         Ok(receipts)
     }
 
-    async fn set_scores(&self, board: &BoardId, rows: Vec<ScoreRow>) -> Result<SeasonId> {
-        loop {
-            // Asked for before the look, so that room made in between is not missed.
-            let room = self.shared.history.room.notified();
-            let Shared { queue, history, options, .. } = &*self.shared;
-            let behind = history.lag() > options.lag_records / 5;
-            if !behind && queue.waiting() <= QUEUE_SUBMISSIONS / 2 {
-                break;
-            }
-            if behind {
-                history.hurry();
-            }
-            self.ready().await?;
-            let _ = tokio::time::timeout(Duration::from_millis(100), room).await;
-        }
-        let (reply, season) = oneshot::channel();
-        self.shared.queue.send(Command::Set { board: board.clone(), rows, reply })?;
-        answer(season).await
+    async fn set_scores(&self, board: &BoardId, rows: Vec<ScoreRow>) -> Result<ScoresSet> {
+        self.set(board, None, rows).await
+    }
+
+    async fn set_more_scores(
+        &self,
+        board: &BoardId,
+        begun: &ScoresSet,
+        rows: Vec<ScoreRow>,
+    ) -> Result<()> {
+        self.set(board, Some(begun.clone()), rows).await.map(drop)
     }
 
     async fn remove_entry(
@@ -351,6 +344,32 @@ impl Embedded {
         let (reply, done) = oneshot::channel();
         self.shared.queue.send(Command::Player { record, reply })?;
         answer(done).await
+    }
+
+    /// Sets scores, in the season in which that was begun; waits while the store catches up.
+    async fn set(
+        &self,
+        board: &BoardId,
+        begun: Option<ScoresSet>,
+        rows: Vec<ScoreRow>,
+    ) -> Result<ScoresSet> {
+        loop {
+            // Asked for before the look, so that room made in between is not missed.
+            let room = self.shared.history.room.notified();
+            let Shared { queue, history, options, .. } = &*self.shared;
+            let behind = history.lag() > options.lag_records / 5;
+            if !behind && queue.waiting() <= QUEUE_SUBMISSIONS / 2 {
+                break;
+            }
+            if behind {
+                history.hurry();
+            }
+            self.ready().await?;
+            let _ = tokio::time::timeout(Duration::from_millis(100), room).await;
+        }
+        let (reply, set) = oneshot::channel();
+        self.shared.queue.send(Command::Set { board: board.clone(), begun, rows, reply })?;
+        answer(set).await
     }
 
     async fn import(&self, board: &BoardId, target: Target) -> Result<Box<dyn StandingImport>> {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
 use serde::{Serialize, de::DeserializeOwned};
-use standings_core::SeasonId;
-use standings_engine::{EngineError, ScoreRow, StandingImport};
+use standings_core::{BoardId, SeasonId};
+use standings_engine::{Engine, EngineError, ScoreRow, StandingImport};
 use utoipa::ToSchema;
 
 use crate::{
@@ -31,7 +31,8 @@ pub(crate) struct ScoresSet<'a> {
 
 /// Set scores of the current season.
 ///
-/// Whatever the board's rule, for imports and corrections. The rows before one that cannot be read are applied.
+/// Whatever the board's rule, for imports and corrections. The rows before one that cannot be read are applied. All rows go to one
+/// season: when it ends before the last of them has come, the others are refused with `season_closed`.
 #[utoipa::path(
     put,
     path = "/v1/boards/{board}/scores",
@@ -52,26 +53,41 @@ pub(crate) async fn scores(
     let engine = app.engine()?;
     let mut applied = 0;
     let (mut chunk, mut bad) = rows.chunk::<RowBody>().await;
+    let mut begun = None;
     let season = loop {
         let count = chunk.len() as u64;
-        let set = engine.set_scores(&board, chunk);
+        let set = set(engine, &board, begun, chunk);
         // The next rows are read while these become durable.
-        let (season, next) = match bad {
+        let (set, next) = match bad {
             None => tokio::join!(set, rows.chunk::<RowBody>()),
             Some(_) => (set.await, (Vec::new(), None)),
         };
-        let season = season.map_err(|error| after(applied, refused(applied, error)))?;
+        let set = set.map_err(|error| after(applied, refused(applied, error)))?;
         applied += count;
         if let Some(problem) = bad {
             return Err(after(applied, problem));
         }
         (chunk, bad) = next;
         if chunk.is_empty() && bad.is_none() {
-            break season;
+            break set.season;
         }
+        begun = Some(set);
     };
     tracing::info!(%board, %season, rows = applied, "scores set");
     Ok(json(StatusCode::OK, &ScoresSet { board: &board, season: &season, rows: applied }))
+}
+
+/// Sets rows in the season in which that was begun, or begins it.
+async fn set(
+    engine: &dyn Engine,
+    board: &BoardId,
+    begun: Option<standings_engine::ScoresSet>,
+    rows: Vec<ScoreRow>,
+) -> Result<standings_engine::ScoresSet, EngineError> {
+    match begun {
+        None => engine.set_scores(board, rows).await,
+        Some(begun) => engine.set_more_scores(board, &begun, rows).await.map(|()| begun),
+    }
 }
 
 /// Why rows were not taken, after so many that were. The engine counts the rows of one call, and its "nothing was applied" is

@@ -139,6 +139,34 @@ fn a_streamed_import_only_has_to_go_on() {
 }
 
 #[test]
+fn a_streamed_import_goes_to_one_season() {
+    let server = Server::start();
+    let mut stream = connect(&server);
+    let head = "PUT /v1/boards/main/scores HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n\
+                Content-Type: application/x-ndjson\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut send = |from: u32, to: u32| {
+        let row = |i| format!("{{\"user_id\":\"p{i}\",\"score\":{i}}}\n");
+        let rows = (from..to).map(row).collect::<Vec<_>>().concat();
+        write!(stream, "{:x}\r\n{rows}\r\n", rows.len()).unwrap();
+    };
+    send(0, 4100);
+    let started = Instant::now();
+    while server.get("/v1/scores").ok(200)["players"] != 4096 {
+        assert!(started.elapsed() < Duration::from_secs(10), "the first rows are not set");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    server.send("POST", "/v1/boards/main/seasons/close", "admin", &Value::Null).ok(200);
+    send(4100, 5000);
+    stream.write_all(b"0\r\n\r\n").unwrap();
+    let answer = read_all(stream);
+    assert!(answer.starts_with("HTTP/1.1 409 ") && answer.contains("season_closed"), "{answer}");
+    assert!(answer.contains("the first 4096 rows were applied: season 2026-11 has"), "{answer}");
+    assert_eq!(server.get("/v1/scores").ok(200)["players"], 0);
+    assert_eq!(server.get("/v1/scores?season=previous").ok(200)["players"], 4096);
+}
+
+#[test]
 fn what_is_not_http_is_refused() {
     let server = Server::start();
     for nonsense in ["hello\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET /a b HTTP/1.1\r\n\r\n"] {

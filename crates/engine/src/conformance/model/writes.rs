@@ -83,7 +83,7 @@ impl Run<'_> {
             assert!(matches!(answer, Err(EngineError::BadRow { .. })), "{answer:?}");
             return;
         }
-        assert_eq!(answer.unwrap(), model.seasons[model.current(now)].span.id);
+        assert_eq!(answer.unwrap().season, model.seasons[model.current(now)].span.id);
         for row in rows {
             model.set(&row.player, row.score, row.at, now);
             self.model.seen.insert(row.player.clone());

@@ -16,14 +16,14 @@ use tokio::sync::oneshot;
 use super::{Command, Sequencer};
 use crate::{
     embedded::{
-        catalog::{BoardState, Rows},
+        catalog::{BoardState, Rows, Season},
         history::StoredId,
         live::{Live, entry_of},
         mailbox::Reply,
         record::{BoardNo, Event, Record, SeasonNo, SetScore},
     },
     error::{EngineError, Result},
-    types::{RankAnswer, ScoreRow},
+    types::{Mark, RankAnswer, ScoreRow, ScoresSet},
 };
 
 /// A group that has been decided and is not yet durable. Dropping it leaves no trace.
@@ -72,7 +72,7 @@ pub(super) struct DraftEvent {
 pub(super) enum Answer {
     Receipts { outcomes: Vec<Outcome>, reply: Reply },
     Done { reply: oneshot::Sender<Result<()>> },
-    Season { season: SeasonId, reply: oneshot::Sender<Result<SeasonId>> },
+    Set { set: ScoresSet, reply: oneshot::Sender<Result<ScoresSet>> },
 }
 
 pub(super) enum Outcome {
@@ -93,7 +93,7 @@ impl Draft {
         for answer in self.answers {
             match answer {
                 Answer::Receipts { reply, .. } => reply.send(Err(error.for_another())),
-                Answer::Season { reply, .. } => drop(reply.send(Err(error.for_another()))),
+                Answer::Set { reply, .. } => drop(reply.send(Err(error.for_another()))),
                 Answer::Done { reply } => drop(reply.send(Err(error.for_another()))),
             }
         }
@@ -244,9 +244,9 @@ impl Sequencer {
                         Err(error) => reply.send(Err(error)),
                     }
                 }
-                Command::Set { board, rows, reply } => {
-                    match self.decide_rows(&mut draft, &board, rows, now) {
-                        Ok(season) => draft.answers.push(Answer::Season { season, reply }),
+                Command::Set { board, begun, rows, reply } => {
+                    match self.decide_rows(&mut draft, &board, begun, rows, now) {
+                        Ok(set) => draft.answers.push(Answer::Set { set, reply }),
                         Err(error) => drop(reply.send(Err(error))),
                     }
                 }
@@ -387,11 +387,17 @@ impl Sequencer {
         &self,
         draft: &mut Draft,
         board: &BoardId,
+        begun: Option<ScoresSet>,
         rows: Vec<ScoreRow>,
         now: Millis,
-    ) -> Result<SeasonId> {
+    ) -> Result<ScoresSet> {
         let catalog = self.shared.catalog.read();
         let board = catalog.board(board).ok_or_else(|| EngineError::UnknownBoard(board.clone()))?;
+        let season = board.current(now);
+        let set = scores_set(board, &board.seasons[season]);
+        if let Some(begun) = begun.filter(|begun| *begun != set) {
+            return Err(EngineError::SeasonEnded(begun.season));
+        }
         let mut profiles = Vec::with_capacity(rows.len());
         for (row, number) in rows.iter().zip(1..) {
             if row.at.is_some_and(|at| at > now.plus(MAX_AHEAD)) {
@@ -402,28 +408,32 @@ impl Sequencer {
                 None => None,
             });
         }
-        let season = board.current(now);
-        let season_id = board.seasons[season].span.id.clone();
         let target = draft.target(board, season).ok_or_else(|| {
             let why = "the current season is being closed".into();
             EngineError::Unavailable { why, retry_after: super::RETRY_AFTER }
         })?;
         draft.admit_rows(target, &rows)?;
-        let mut set = Vec::with_capacity(rows.len());
+        let mut scores = Vec::with_capacity(rows.len());
         for (row, profile) in rows.into_iter().zip(profiles) {
             draft.rename(&row.player, row.user_name, profile);
             let score =
                 SetScore { player: row.player, score: row.score, at: row.at.unwrap_or(now) };
             // What the player had does not matter, and nobody is told.
             draft.accept(target, score.player.clone(), (None, None), score.entry(now), false);
-            set.push(score);
+            scores.push(score);
         }
-        if !set.is_empty() {
+        if !scores.is_empty() {
             let Target { board, season, .. } = draft.targets[target];
-            draft.records.push(Record::Scores { board, season, at: now, rows: set });
+            draft.records.push(Record::Scores { board, season, at: now, rows: scores });
         }
-        Ok(season_id)
+        Ok(set)
     }
+}
+
+/// A season in which scores are set. Numbers are never used twice.
+fn scores_set(board: &BoardState, season: &Season) -> ScoresSet {
+    let mark = Mark(format!("{} {}", board.no, season.no));
+    ScoresSet { season: season.span.id.clone(), mark }
 }
 
 /// What the standing of a season has of a player.

@@ -28,7 +28,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use standings_core::{BoardId, Millis, PlayerId, Profile, SeasonId, rule::Submission};
+use standings_core::{BoardId, Millis, PlayerId, Profile, rule::Submission};
 use tokio::sync::oneshot;
 
 use super::{
@@ -43,7 +43,7 @@ use super::{
 };
 use crate::{
     error::{EngineError, Result},
-    types::ScoreRow,
+    types::{ScoreRow, ScoresSet},
 };
 pub(super) use imports::Prepared;
 
@@ -64,8 +64,13 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 pub(crate) enum Command {
     /// Decide submissions.
     Submit { board: BoardId, submissions: Vec<Submission>, reply: Reply },
-    /// Set scores of the current season.
-    Set { board: BoardId, rows: Vec<ScoreRow>, reply: oneshot::Sender<Result<SeasonId>> },
+    /// Set scores of the current season, which must be the one in which that was begun.
+    Set {
+        board: BoardId,
+        begun: Option<ScoresSet>,
+        rows: Vec<ScoreRow>,
+        reply: oneshot::Sender<Result<ScoresSet>>,
+    },
     /// Replace what is known of a player: profile or friends.
     Player { record: Record, reply: oneshot::Sender<Result<()>> },
     /// Do something between two groups.

@@ -48,7 +48,7 @@ impl Sequencer {
                     let receipts = outcomes.into_iter().map(|outcome| draft.receipt(outcome));
                     post.add(reply, Ok(receipts.collect()));
                 }
-                Answer::Season { season, reply } => drop(reply.send(Ok(season))),
+                Answer::Set { set, reply } => drop(reply.send(Ok(set))),
                 Answer::Done { reply } => drop(reply.send(Ok(()))),
             }
         }
