@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::Context;
-use standings_core::{Board, BoardId, KeyName, Millis, rank_index};
+use standings_core::{Board, BoardId, KeyName, Millis};
 use standings_engine::{
     Engine, Role, SystemClock,
     embedded::{Durability, Embedded, Options},
@@ -35,7 +35,6 @@ const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs the server until SIGTERM or SIGINT.
 pub fn serve(settings: Settings) -> anyhow::Result<()> {
-    rank_index::map_what_is_large();
     let mut config = settings.with_file()?.resolve()?;
     init_logs(config.log_format, &config.log_level)?;
     config.http.max_connections = descriptors::connections(config.http.max_connections);

@@ -4,7 +4,7 @@
 //! misses, and each miss into 4 KiB pages is also a miss in the address translation: asking for 2 MiB pages takes a third
 //! off a rank. That needs `madvise` on memory aligned to 2 MiB, which no safe allocation offers, and a prefetch is an
 //! intrinsic, as is working on sixteen bytes at once. Everything unsafe is behind [`Region`], a slice that owns its
-//! memory, [`prefetch`], [`give_back`], [`map_what_is_large`], and what is done with sixteen bytes at once.
+//! memory, [`prefetch`], [`give_back`], and what is done with sixteen bytes at once.
 #![allow(unsafe_code)]
 
 use std::{
@@ -217,19 +217,6 @@ pub fn give_back() {
     // SAFETY: it changes nothing that is allocated, and may be called from any thread.
     unsafe {
         libc::malloc_trim(0);
-    }
-}
-
-/// Has the allocator take every large piece from the system by itself, and give it back when it is freed. On its own it does so
-/// only until the first of them is freed, and then keeps those that come after among the small ones: what an import had waiting for the
-/// history was tens of megabytes in pieces that nothing else fits into, and a few small values between them held all of it.
-///
-/// For a process to call once, before it has other threads.
-pub fn map_what_is_large() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it changes where memory comes from that is allocated from now on, and what of the freed is kept; nothing that is allocated.
-    unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
     }
 }
 

@@ -96,7 +96,7 @@ use std::ops::ControlFlow;
 pub use bulk::LoadError;
 use leaf::{Leaf, tag_of};
 use locator::Locator;
-pub use mem::{give_back, map_what_is_large};
+pub use mem::give_back;
 use packed::{Buffer, Packed};
 use tally::Tally;
 use tree::{Limits, Place, Tree};
