@@ -53,10 +53,10 @@ step() {
 }
 
 # One test after the other, so that none disturbs another's measurements.
-engine() { cargo test -p standings-engine --lib -- --nocapture --test-threads=1 "$@"; }
+engine() { cargo test -p standings-embedded --lib -- --nocapture --test-threads=1 "$@"; }
 server() { cargo test -p standings-server --test cli -- --nocapture --test-threads=1 "$@"; }
 
-cargo test --no-run -p standings-engine --lib || exit 1
+cargo test --no-run -p standings-embedded --lib || exit 1
 cargo test --no-run -p standings-server --test cli || exit 1
 
 step "kill -9 under load" server kill::

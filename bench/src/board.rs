@@ -1,6 +1,6 @@
 //! The reference board: the same players, scores and times in every run, in every part and on both sides.
 
-use standings_core::{Millis, PlayerId, Record, SortKey};
+use standings_core::{IndexRecord, Millis, PlayerId, SortKey};
 
 use crate::random::Random;
 
@@ -103,15 +103,15 @@ pub fn first_score(player: u64) -> u64 {
 }
 
 /// A player's first record: the score, at some time of the month.
-pub fn first_record(player: u64) -> Record {
+pub fn first_record(player: u64) -> IndexRecord {
     let at = START + Random(player ^ 0x7135).below(MONTH.unsigned_abs()).cast_signed();
     let key = SortKey { folded: -first_score(player).cast_signed(), at: Millis(at) };
-    Record { key, updated_at: key.at }
+    IndexRecord { key, updated_at: key.at }
 }
 
 /// All players in the order of the standing.
-pub fn sorted(ids: Ids, players: u64) -> Vec<(Record, u64)> {
-    let mut rows: Vec<(Record, u64)> =
+pub fn sorted(ids: Ids, players: u64) -> Vec<(IndexRecord, u64)> {
+    let mut rows: Vec<(IndexRecord, u64)> =
         (0..players).map(|player| (first_record(player), player)).collect();
     rows.sort_unstable_by(|(a, player_a), (b, player_b)| {
         a.key.cmp(&b.key).then_with(|| ids.id(*player_a).cmp(&ids.id(*player_b)))
@@ -120,9 +120,9 @@ pub fn sorted(ids: Ids, players: u64) -> Vec<(Record, u64)> {
 }
 
 /// A record after a win at `now`.
-pub fn after_win(record: Record, points: u64, now: i64) -> Record {
+pub fn after_win(record: IndexRecord, points: u64, now: i64) -> IndexRecord {
     let folded = record.key.folded - points.cast_signed();
-    Record { key: SortKey { folded, at: Millis(now) }, updated_at: Millis(now) }
+    IndexRecord { key: SortKey { folded, at: Millis(now) }, updated_at: Millis(now) }
 }
 
 /// A number as people read it.

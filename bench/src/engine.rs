@@ -11,10 +11,8 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use standings_core::{BoardId, PlayerId, Score, rule::Submission};
-use standings_engine::{
-    Engine, EngineError, ScoreRow, StandingRef, SystemClock,
-    embedded::{Embedded, Options},
-};
+use standings_embedded::{Embedded, Options};
+use standings_engine::{Engine, EngineError, ScoreRow, StandingRef, SystemClock};
 use tokio::task::JoinSet;
 
 use crate::{

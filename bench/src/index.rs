@@ -2,11 +2,9 @@
 
 use std::{hint::black_box, ops::ControlFlow};
 
-use standings_core::{
-    Position, RankIndex, Record,
-    board::Ties,
-    rank_index::{Spot, WARM},
-};
+use standings_core::{IndexRecord, Position, board::Ties};
+use standings_index::RankIndex;
+use standings_index::{Spot, WARM};
 
 use crate::{
     board::{Id, Ids, MONTH, START, after_win, first_record, sorted},
@@ -179,7 +177,7 @@ impl Run {
     fn update_in_batches(&mut self, index: &mut RankIndex, count: u64) -> f64 {
         let players = self.players(count);
         let ids = ids(&players);
-        let mut records: Vec<(Record, Spot)> = Vec::new();
+        let mut records: Vec<(IndexRecord, Spot)> = Vec::new();
         let start = Clock::start();
         for (ids, batch) in ids.chunks(WARM).zip(players.chunks(WARM)) {
             records.clear();

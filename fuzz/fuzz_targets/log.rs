@@ -1,4 +1,4 @@
 //! What recovery reads.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| standings_engine::fuzzing::log(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| standings_embedded::fuzzing::log(bytes));

@@ -13,10 +13,8 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use standings_core::{Board, BoardId, Millis};
-use standings_engine::{
-    Clock, Engine, EngineError, ManualClock, SnapshotsQuery, StandingRef,
-    embedded::{Embedded, Options},
-};
+use standings_embedded::{Embedded, Options};
+use standings_engine::{Clock, Engine, EngineError, ManualClock, SnapshotsQuery, StandingRef};
 use tokio::task::JoinSet;
 
 use crate::{

@@ -8,7 +8,8 @@ use std::{path::PathBuf, process::Command, sync::Arc, time::Duration};
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use standings_core::{Board, BoardId};
-use standings_engine::{Engine as _, embedded::Embedded};
+use standings_embedded::Embedded;
+use standings_engine::Engine as _;
 
 use crate::{
     board::{Ids, count_text},

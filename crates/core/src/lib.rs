@@ -1,8 +1,7 @@
 //! The rules of a leaderboard, and nothing else.
 //!
 //! Everything that can be wrong about ranking is in this crate and can be tested in microseconds: types that are
-//! valid once constructed, [`decide`](rule::decide), seasons and time zones, the total order as one [`SortKey`], and the
-//! rank index. There is no I/O, no async and no clock here; the time is always an argument.
+//! valid once constructed, [`decide`](rule::decide), seasons and time zones, and the total order as one [`SortKey`]. There is no I/O, no async and no clock here; the time is always an argument.
 
 pub mod board;
 pub mod distribution;
@@ -10,7 +9,6 @@ pub mod id;
 pub mod limits;
 pub mod player;
 pub mod rank;
-pub mod rank_index;
 pub mod rule;
 pub mod score;
 pub mod season;
@@ -24,8 +22,8 @@ pub use board::Board;
 pub use id::{BoardId, EventId, KeyName, Name, PlayerId};
 pub use player::Profile;
 pub use rank::{Position, Rank};
-pub use rank_index::{Found, RankIndex, Record};
 pub use score::Score;
 pub use season::{LocalDate, SeasonId, SeasonSpan};
 pub use sort_key::{Order, SortKey};
+pub use standing::{Found, IndexRecord};
 pub use time::Millis;

@@ -101,12 +101,12 @@ pub enum EngineError {
 
 impl EngineError {
     /// A row that breaks a rule.
-    pub(crate) fn rejected_row(row: u64, rule: Rejection) -> Self {
+    pub fn rejected_row(row: u64, rule: Rejection) -> Self {
         Self::BadRow { row, rule: Some(rule), why: rule.to_string() }
     }
 
     /// The same failure for another of those whom it befell together.
-    pub(crate) fn for_another(&self) -> Self {
+    pub fn for_another(&self) -> Self {
         match self {
             Self::OutcomeUnknown { why } => Self::OutcomeUnknown { why: why.clone() },
             Self::Overloaded { retry_after } => Self::Overloaded { retry_after: *retry_after },

@@ -12,11 +12,7 @@
 mod clock;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
-pub mod embedded;
 mod error;
-#[cfg(any(test, feature = "fuzzing"))]
-#[doc(hidden)]
-pub mod fuzzing;
 mod types;
 
 use std::{path::Path, sync::Arc};

@@ -15,7 +15,7 @@ use std::{
 use anyhow::Context;
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use standings_engine::embedded::open_mailbox;
+use standings_embedded::open_mailbox;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},

@@ -9,10 +9,8 @@ use std::{
 
 use anyhow::Context;
 use standings_core::{Board, BoardId, KeyName, Millis};
-use standings_engine::{
-    Engine, Role, SystemClock,
-    embedded::{Durability, Embedded, Options},
-};
+use standings_embedded::{Durability, Embedded, Options};
+use standings_engine::{Engine, Role, SystemClock};
 use tokio::{
     net::{TcpListener, TcpSocket},
     sync::oneshot,

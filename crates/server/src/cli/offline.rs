@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use standings_engine::embedded;
+use standings_embedded as embedded;
 
 use super::{
     failure::{Failure, Result},

@@ -2,10 +2,8 @@
 
 use serde_json::{Value, json};
 use standings_core::{Board, BoardId, PlayerId, Score};
-use standings_engine::{
-    Engine as _, ScoreRow,
-    embedded::{Embedded, Options},
-};
+use standings_embedded::{Embedded, Options};
+use standings_engine::{Engine as _, ScoreRow};
 use standings_server::config::HttpOptions;
 use tokio::runtime::Runtime;
 

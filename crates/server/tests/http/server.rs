@@ -4,10 +4,8 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use serde_json::Value;
 use standings_core::{Board, BoardId, KeyName, Millis};
-use standings_engine::{
-    Engine, ManualClock, Role,
-    embedded::{Embedded, Options},
-};
+use standings_embedded::{Embedded, Options};
+use standings_engine::{Engine, ManualClock, Role};
 use standings_server::{App, config::HttpOptions, hash, run};
 use tokio::{net::TcpListener, runtime::Runtime, sync::oneshot, task::JoinHandle};
 

@@ -15,7 +15,7 @@ use standings_core::{BoardId, EventId, Millis, Name, PlayerId, Score, rule::Subm
 
 use super::{World, world::id};
 use crate::{ScoreRow, SeasonRef};
-pub(crate) use random::Random;
+pub use random::Random;
 use reference::Model;
 
 /// Steps of one run.

@@ -1,0 +1,234 @@
+//! A board and its seasons in memory.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use standings_core::{
+    Board, BoardId, Millis, Score, SeasonId, SeasonSpan, board::Ties, span::Keep,
+};
+
+use super::{
+    freeze,
+    live::Live,
+    record::{BoardNo, ErasureNo, FrozenFile, SeasonNo},
+    snapshot::{Snapshot, Snapshots},
+};
+use standings_engine::{BoardInfo, EngineError, Result, SeasonRef, SeasonState};
+
+/// A board and its seasons.
+pub(crate) struct BoardState {
+    pub(crate) no: BoardNo,
+    pub(crate) id: BoardId,
+    pub(crate) definition: Arc<Board>,
+    /// Oldest first, without gaps from the board's creation on; older ones may have been imported.
+    pub(crate) seasons: Vec<Season>,
+    pub(crate) next_season: SeasonNo,
+    pub(crate) snapshots: Snapshots,
+    /// Whether scores were ever set here: such players are in no history.
+    pub(crate) imported: bool,
+}
+
+/// One run of a board.
+#[derive(Clone)]
+pub(crate) struct Season {
+    pub(crate) no: SeasonNo,
+    pub(crate) span: SeasonSpan,
+    /// Set once it takes no more submissions.
+    pub(crate) closed: Option<Closed>,
+    /// Past its time: it is read no more, and will be dropped.
+    pub(crate) expired: bool,
+    pub(crate) rows: Rows,
+}
+
+/// What is fixed when a season closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Closed {
+    pub(crate) goal: Option<Score>,
+    /// The tie rule, until a file says it.
+    pub(crate) ties: Ties,
+    /// The moment, as [`FormerNames`](super::freeze::FormerNames) counts them,
+    pub(crate) epoch: u64,
+    /// and as erasures count them.
+    pub(crate) erasures: ErasureNo,
+}
+
+/// Where a season's entries are.
+#[derive(Clone)]
+pub(crate) enum Rows {
+    /// In memory: it takes submissions, or has just closed and is being written.
+    Live(Arc<RwLock<Live>>),
+    /// In an immutable file.
+    Frozen(Arc<FrozenFile>),
+}
+
+impl Season {
+    pub(crate) fn state(&self, now: Millis) -> SeasonState {
+        match self.closed {
+            Some(_) => SeasonState::Closed,
+            None if now >= self.span.ends_at => SeasonState::Closing,
+            None => SeasonState::Open,
+        }
+    }
+
+    /// The goal that counts: a closed season keeps its own.
+    pub(crate) fn goal(&self, board: &Board) -> Option<Score> {
+        self.closed.map_or(board.goal(), |closed| closed.goal)
+    }
+
+    /// Whether another begins where this one ends.
+    pub(crate) fn meets(&self, next: &Self) -> bool {
+        self.span.ends_at == next.span.starts_at
+    }
+
+    /// Whether the streaks that reach up to it are as they will stay, as far as time alone could change them: they are in its file,
+    /// and no season that they continue was taking submissions when they were counted.
+    pub(crate) fn is_settled(&self) -> bool {
+        matches!(&self.rows, Rows::Frozen(file) if file.after != freeze::UNSETTLED)
+    }
+
+    /// Whether it has no entries, and no file or need of one.
+    pub(crate) fn is_empty(&self) -> bool {
+        match &self.rows {
+            Rows::Live(live) => live.read().index().is_empty(),
+            Rows::Frozen(file) => file.name.is_empty(),
+        }
+    }
+
+    pub(crate) fn live(&self) -> Option<&Arc<RwLock<Live>>> {
+        match &self.rows {
+            Rows::Live(live) => Some(live),
+            Rows::Frozen(_) => None,
+        }
+    }
+}
+
+impl BoardState {
+    /// The board as it is shown.
+    pub(crate) fn info(&self, now: Millis) -> BoardInfo {
+        let season = &self.seasons[self.current(now)];
+        let players = match &season.rows {
+            Rows::Live(live) => live.read().index().len(),
+            Rows::Frozen(file) => file.players,
+        };
+        BoardInfo {
+            id: self.id.clone(),
+            definition: Arc::clone(&self.definition),
+            season: season.span.clone(),
+            players,
+        }
+    }
+
+    /// Where the season that contains an instant is in the list.
+    pub(crate) fn season_at(&self, instant: Millis) -> Option<usize> {
+        let after = self.seasons.partition_point(|season| season.span.starts_at <= instant);
+        let index = after.checked_sub(1)?;
+        self.seasons[index].span.contains(instant).then_some(index)
+    }
+
+    /// The season that contains the present; were the clock before or after all of them, the nearest.
+    pub(crate) fn current(&self, now: Millis) -> usize {
+        let after = self.seasons.partition_point(|season| season.span.starts_at <= now);
+        after.saturating_sub(1)
+    }
+
+    pub(crate) fn resolve(&self, which: &SeasonRef, now: Millis) -> Option<&Season> {
+        match which {
+            SeasonRef::Current => self.seasons.get(self.current(now)),
+            SeasonRef::Previous => self.seasons.get(self.current(now).checked_sub(1)?),
+            SeasonRef::Id(id) => self.begun(now).find(|season| season.span.id == *id),
+        }
+        .filter(|season| self.is_kept(season, now))
+    }
+
+    /// The seasons that can be read, newest first. Not yet begun is not yet there, though it is opened a minute ahead.
+    pub(crate) fn begun(&self, now: Millis) -> impl Iterator<Item = &Season> {
+        self.begun_of(&self.seasons, now)
+    }
+
+    /// Of some seasons those that can be read, newest first.
+    pub(crate) fn begun_of<'a>(
+        &'a self,
+        seasons: &'a [Season],
+        now: Millis,
+    ) -> impl Iterator<Item = &'a Season> {
+        let begun = seasons.iter().rev().filter(move |s| s.span.starts_at <= now);
+        begun.filter(move |season| self.is_kept(season, now))
+    }
+
+    /// How many seasons come before the one that an id names; all of them without one. By their order and not by their time: two
+    /// that were closed at once begin at the same instant. One that is not there, or not any more, has its place by the schedule.
+    pub(crate) fn older_than(&self, id: Option<&SeasonId>) -> Result<usize> {
+        let Some(id) = id else { return Ok(self.seasons.len()) };
+        if let Some(index) = self.seasons.iter().rposition(|season| season.span.id == *id) {
+            return Ok(index);
+        }
+        let named = self.definition.season_named(&id.whole());
+        let SeasonSpan { starts_at, .. } = named.ok_or_else(|| EngineError::UnknownSeason {
+            board: self.id.clone(),
+            season: id.to_string(),
+        })?;
+        Ok(self.seasons.partition_point(|Season { span, .. }| {
+            let earlier_part = span.id.shares_season(id) && span.id.part() < id.part();
+            earlier_part || span.starts_at < starts_at
+        }))
+    }
+
+    /// Whether a season is still within its time. One that is not shows no more, from that instant on.
+    pub(crate) fn is_kept(&self, season: &Season, now: Millis) -> bool {
+        if season.closed.is_none() || season.expired {
+            return !season.expired;
+        }
+        let since = match self.definition.keep() {
+            Keep::Seasons(_) => {
+                let later = self.seasons.iter().rev().take_while(|later| later.no != season.no);
+                later.filter(|later| later.closed.is_some()).count() as u64
+            }
+            Keep::Forever | Keep::For(_) => 0,
+        };
+        let (keep, zone) = (self.definition.keep(), self.definition.zone());
+        !keep.is_expired(season.span.ends_at, now, since, zone)
+    }
+
+    /// The files of all its closed seasons and snapshots, also of those that are yet to be written from a file.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Arc<FrozenFile>> {
+        let seasons = self.seasons.iter().filter_map(|season| match &season.rows {
+            Rows::Frozen(file) => Some(file),
+            Rows::Live(_) => None,
+        });
+        seasons.chain(self.snapshots.list().iter().filter_map(Snapshot::needs))
+    }
+
+    /// The season right before another: one that ends where it begins. Between seasons that were imported there may be gaps.
+    pub(crate) fn season_before(&self, no: SeasonNo) -> Option<&Season> {
+        self.seasons_before(no).next()
+    }
+
+    /// The seasons before another up to the first gap, newest first.
+    pub(crate) fn seasons_before(&self, no: SeasonNo) -> impl Iterator<Item = &Season> {
+        let index = self.seasons.iter().rposition(|season| season.no == no);
+        let up_to = index.map_or(&[][..], |index| &self.seasons[..=index]);
+        let pairs = up_to.windows(2).rev().take_while(|pair| pair[0].meets(&pair[1]));
+        pairs.map(|pair| &pair[0])
+    }
+
+    pub(crate) fn season_by_id(&self, id: &SeasonId) -> Option<&Season> {
+        self.seasons.iter().rfind(|season| season.span.id == *id)
+    }
+
+    pub(crate) fn season(&self, no: SeasonNo) -> Option<&Season> {
+        self.seasons.iter().rfind(|season| season.no == no)
+    }
+
+    pub(super) fn season_mut(&mut self, no: SeasonNo) -> Option<&mut Season> {
+        self.seasons.iter_mut().rfind(|season| season.no == no)
+    }
+
+    /// Whether any season or snapshot has a score.
+    pub(super) fn shows_scores(&self) -> bool {
+        let mut snapshots = self.snapshots.list().iter();
+        self.seasons.iter().any(|season| match &season.rows {
+            Rows::Live(live) => !live.read().index().is_empty(),
+            Rows::Frozen(file) => file.players > 0,
+        }) || snapshots.any(|snapshot| snapshot.file().is_none_or(|file| file.players > 0))
+    }
+}

@@ -1,0 +1,396 @@
+//! The contract as the embedded engine meets it: writes go to the sequencer, large files to the keeper, reads to the
+//! standings.
+
+use std::{
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use prometheus_client::registry::Registry;
+use standings_core::{
+    Board, BoardId, KeyName, LocalDate, PlayerId, Profile, Score, SeasonId,
+    rule::{Rejection, Submission},
+};
+use tokio::sync::oneshot;
+
+use super::{
+    Embedded, QUEUE_SUBMISSIONS, Shared,
+    import::{Import, Target},
+    keeper::Job,
+    mailbox::Reply,
+    out_of_order,
+    record::LogRecord,
+    sequencer::{self, Command, changes::Removal},
+};
+use standings_engine::{
+    AmongFriends, BackupInfo, BoardInfo, Distribution, Engine, EngineError, EventsPage,
+    EventsQuery, KeyHash, KeyInfo, NameQuery, NamedPlayer, Page, PageQuery, PlayerEntry,
+    PlayerInfo, PlayerSeasons, PlayerSeasonsQuery, PlayerSnapshotsPage, PlayerSnapshotsQuery, Put,
+    Receipt, Result, Role, ScorePlace, ScoreRow, ScoresSet, SeasonRef, SeasonsPage, SeasonsQuery,
+    Selected, SnapshotInfo, SnapshotsPage, SnapshotsQuery, StandingImport, StandingRef,
+};
+
+#[async_trait]
+impl Engine for Embedded {
+    async fn boards(&self) -> Result<Vec<BoardInfo>> {
+        let now = self.shared.clock.now();
+        let catalog = self.shared.catalog.read();
+        let mut boards: Vec<_> = catalog.boards().map(|board| board.info(now)).collect();
+        boards.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(boards)
+    }
+
+    async fn board(&self, board: &BoardId) -> Result<BoardInfo> {
+        let now = self.shared.clock.now();
+        let catalog = self.shared.catalog.read();
+        let found = catalog.board(board).map(|board| board.info(now));
+        found.ok_or_else(|| EngineError::UnknownBoard(board.clone()))
+    }
+
+    async fn put_board(&self, board: &BoardId, definition: Board) -> Result<Put> {
+        let board = board.clone();
+        self.shared.queue.change(move |s| s.put_board(&board, &definition)).await
+    }
+
+    async fn delete_board(&self, board: &BoardId) -> Result<()> {
+        let board = board.clone();
+        self.shared.queue.change(move |s| s.delete_board(&board)).await
+    }
+
+    async fn submit(
+        &self,
+        board: &BoardId,
+        submissions: Vec<Submission>,
+    ) -> Result<Vec<Result<Receipt, Rejection>>> {
+        self.refuse_if_overloaded(submissions.len())?;
+        let (reply, receipts) = Reply::here();
+        self.shared.queue.send(Command::Submit { board: board.clone(), submissions, reply })?;
+        let mut receipts = answer(receipts).await?;
+        if receipts.iter().flatten().any(|receipt| receipt.duplicate && receipt.rank.is_none()) {
+            let board = board.clone();
+            receipts = self.read_disk(move |shared| Ok(complete(shared, &board, receipts))).await?;
+        }
+        Ok(receipts)
+    }
+
+    async fn set_scores(&self, board: &BoardId, rows: Vec<ScoreRow>) -> Result<ScoresSet> {
+        self.set(board, None, rows).await
+    }
+
+    async fn set_more_scores(
+        &self,
+        board: &BoardId,
+        begun: &ScoresSet,
+        rows: Vec<ScoreRow>,
+    ) -> Result<()> {
+        self.set(board, Some(begun.clone()), rows).await.map(drop)
+    }
+
+    async fn remove_entry(
+        &self,
+        board: &BoardId,
+        season: &SeasonRef,
+        player: &PlayerId,
+    ) -> Result<()> {
+        let (id, which, who) = (board.clone(), season.clone(), player.clone());
+        let removal = self.shared.queue.change(move |s| s.remove_entry(&id, &which, &who)).await?;
+        let Removal::Frozen { board, season } = removal else { return Ok(()) };
+        let (reply, done) = oneshot::channel();
+        let job = Job::Remove { board, season, player: player.clone(), reply };
+        self.jobs.send(job).map_err(|_| sequencer::stopped())?;
+        answer(done).await
+    }
+
+    async fn seasons(&self, board: &BoardId, query: &SeasonsQuery) -> Result<SeasonsPage> {
+        let (board, query) = (board.clone(), query.clone());
+        self.read_disk(move |shared| shared.seasons(&board, &query)).await
+    }
+
+    async fn close_season(&self, board: &BoardId) -> Result<(SeasonId, SeasonId)> {
+        let board = board.clone();
+        self.shared.queue.change(move |s| s.close_season(&board)).await
+    }
+
+    async fn import_season(
+        &self,
+        board: &BoardId,
+        season: &SeasonId,
+    ) -> Result<Box<dyn StandingImport>> {
+        self.import(board, Target::Season(season.clone())).await
+    }
+
+    async fn snapshots(&self, board: &BoardId, query: &SnapshotsQuery) -> Result<SnapshotsPage> {
+        let (board, query) = (board.clone(), query.clone());
+        self.read_disk(move |shared| shared.snapshots(&board, &query)).await
+    }
+
+    async fn take_snapshot(&self, board: &BoardId) -> Result<SnapshotInfo> {
+        let (board, (reply, taken)) = (board.clone(), oneshot::channel());
+        let take = move |s: &mut sequencer::Sequencer| {
+            s.take_snapshot(&board, reply);
+            Ok(())
+        };
+        self.shared.queue.change(take).await?;
+        answer(taken).await
+    }
+
+    async fn import_snapshot(
+        &self,
+        board: &BoardId,
+        date: LocalDate,
+    ) -> Result<Box<dyn StandingImport>> {
+        self.import(board, Target::Snapshot(date)).await
+    }
+
+    async fn page(&self, board: &BoardId, query: &PageQuery) -> Result<Page> {
+        let (id, query) = (board.clone(), query.clone());
+        self.read(board, &query.standing.clone(), move |shared| shared.page(&id, &query)).await
+    }
+
+    async fn rows_of(
+        &self,
+        board: &BoardId,
+        standing: &StandingRef,
+        players: &[PlayerId],
+    ) -> Result<Selected> {
+        let (id, which, players) = (board.clone(), standing.clone(), players.to_vec());
+        self.read(board, standing, move |shared| shared.rows_of(&id, &which, &players)).await
+    }
+
+    async fn entry(
+        &self,
+        board: &BoardId,
+        standing: &StandingRef,
+        player: &PlayerId,
+        around: Option<usize>,
+    ) -> Result<PlayerEntry> {
+        let (id, which, player) = (board.clone(), standing.clone(), player.clone());
+        self.read(board, standing, move |shared| shared.entry(&id, &which, &player, around)).await
+    }
+
+    async fn among_friends(
+        &self,
+        board: &BoardId,
+        standing: &StandingRef,
+        player: &PlayerId,
+    ) -> Result<AmongFriends> {
+        let (board, standing, player) = (board.clone(), standing.clone(), player.clone());
+        self.read_disk(move |shared| shared.among_friends(&board, &standing, &player)).await
+    }
+
+    async fn place_of(
+        &self,
+        board: &BoardId,
+        standing: &StandingRef,
+        score: Score,
+        around: usize,
+    ) -> Result<ScorePlace> {
+        let (id, which) = (board.clone(), standing.clone());
+        self.read(board, standing, move |shared| shared.place_of(&id, &which, score, around)).await
+    }
+
+    async fn distribution(&self, board: &BoardId, standing: &StandingRef) -> Result<Distribution> {
+        let (id, which) = (board.clone(), standing.clone());
+        self.read(board, standing, move |shared| shared.distribution(&id, &which)).await
+    }
+
+    async fn put_player(&self, player: &PlayerId, profile: Profile) -> Result<()> {
+        self.put(LogRecord::PlayerPut { player: player.clone(), profile }).await
+    }
+
+    async fn player(&self, player: &PlayerId, boards: usize) -> Result<PlayerInfo> {
+        let player = player.clone();
+        self.read_disk(move |shared| shared.player(&player, boards)).await
+    }
+
+    async fn players_by_name(&self, query: &NameQuery, limit: usize) -> Result<Vec<NamedPlayer>> {
+        let query = query.clone();
+        self.read_disk(move |shared| {
+            shared.read_history(|history| history.players_by_name(&query, limit))
+        })
+        .await
+    }
+
+    async fn erase_player(&self, player: &PlayerId) -> Result<()> {
+        let player = player.clone();
+        self.shared.queue.change(move |s| s.erase_player(player)).await
+    }
+
+    async fn put_friends(&self, player: &PlayerId, friends: Vec<PlayerId>) -> Result<()> {
+        self.put(LogRecord::FriendsPut { player: player.clone(), friends }).await
+    }
+
+    async fn friends(&self, player: &PlayerId) -> Result<Vec<PlayerId>> {
+        let player = player.clone();
+        self.read_disk(move |shared| Ok(shared.friends(&player)?.to_vec())).await
+    }
+
+    async fn player_events(&self, player: &PlayerId, query: &EventsQuery) -> Result<EventsPage> {
+        let (player, query) = (player.clone(), query.clone());
+        self.read_disk(move |shared| shared.player_events(&player, &query)).await
+    }
+
+    async fn player_seasons(
+        &self,
+        player: &PlayerId,
+        board: &BoardId,
+        query: &PlayerSeasonsQuery,
+    ) -> Result<PlayerSeasons> {
+        let (player, board, query) = (player.clone(), board.clone(), query.clone());
+        self.read_disk(move |shared| shared.player_seasons(&player, &board, &query)).await
+    }
+
+    async fn player_snapshots(
+        &self,
+        player: &PlayerId,
+        query: &PlayerSnapshotsQuery,
+    ) -> Result<PlayerSnapshotsPage> {
+        let (player, query) = (player.clone(), query.clone());
+        self.read_disk(move |shared| shared.player_snapshots(&player, &query)).await
+    }
+
+    async fn keys(&self) -> Result<Vec<KeyInfo>> {
+        let catalog = self.shared.catalog.read();
+        Ok(catalog.keys().filter_map(|(name, _)| catalog.key_named(name)).collect())
+    }
+
+    async fn key(&self, hash: &KeyHash) -> Result<Option<KeyInfo>> {
+        Ok(self.shared.catalog.read().key(hash))
+    }
+
+    async fn put_key(
+        &self,
+        name: &KeyName,
+        role: Role,
+        hash: KeyHash,
+        replace: bool,
+    ) -> Result<()> {
+        let name = name.clone();
+        self.shared.queue.change(move |s| s.put_key(name, role, hash, replace)).await
+    }
+
+    async fn delete_key(&self, name: &KeyName) -> Result<()> {
+        let name = name.clone();
+        self.shared.queue.change(move |s| s.delete_key(name)).await
+    }
+
+    async fn ready(&self) -> Result<()> {
+        if let Some(why) = &*self.shared.broken.lock() {
+            return Err(out_of_order(why));
+        }
+        if self.shared.history.has_failed() {
+            return Err(out_of_order(
+                "the history store has failed and takes nothing until a restart",
+            ));
+        }
+        if self.shared.stopping() { Err(sequencer::stopped()) } else { Ok(()) }
+    }
+
+    async fn backup(&self, to: &Path) -> Result<BackupInfo> {
+        let (reply, done) = oneshot::channel();
+        let job = Job::Backup { to: to.to_owned(), reply };
+        self.jobs.send(job).map_err(|_| sequencer::stopped())?;
+        answer(done).await
+    }
+
+    fn register_metrics(self: Arc<Self>, registry: &mut Registry) {
+        self.shared.metrics.register(Arc::clone(&self.shared), registry);
+    }
+
+    async fn shutdown(&self) {
+        let Some(threads) = self.threads.lock().take() else { return };
+        self.shared.stopping.store(true, Ordering::Release);
+        let _ = self.shared.queue.send(Command::Stop);
+        let (shared, jobs) = (Arc::clone(&self.shared), self.jobs.clone());
+        let stop = move || {
+            // In the order of what depends on what: no job after the last write, no view after the last job.
+            let _ = threads.sequencer.join();
+            let _ = jobs.send(Job::Stop);
+            join("keeper", threads.keeper);
+            shared.history.close();
+            join("historian", threads.historian);
+        };
+        let _ = tokio::task::spawn_blocking(stop).await;
+    }
+}
+
+/// How long a thread may take to end. All that is acknowledged is in the log by then, and whoever stops a server that hangs would
+/// kill it.
+const ENDING: Duration = Duration::from_secs(300);
+
+fn join(name: &str, thread: JoinHandle<()>) {
+    let started = Instant::now();
+    while !thread.is_finished() {
+        if started.elapsed() > ENDING {
+            return tracing::error!(name, "a thread does not end; the next start makes up for it");
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // How it ended was logged where it happened.
+    let _ = thread.join();
+}
+
+impl Embedded {
+    /// Replaces what is known of a player.
+    async fn put(&self, record: LogRecord) -> Result<()> {
+        self.refuse_if_overloaded(1)?;
+        let (reply, done) = oneshot::channel();
+        self.shared.queue.send(Command::Player { record, reply })?;
+        answer(done).await
+    }
+
+    /// Sets scores, in the season in which that was begun; waits while the store catches up.
+    async fn set(
+        &self,
+        board: &BoardId,
+        begun: Option<ScoresSet>,
+        rows: Vec<ScoreRow>,
+    ) -> Result<ScoresSet> {
+        loop {
+            // Asked for before the look, so that room made in between is not missed.
+            let room = self.shared.history.room.notified();
+            let Shared { queue, history, options, .. } = &*self.shared;
+            let behind = history.lag() > options.lag_records / 5;
+            if !behind && queue.waiting() <= QUEUE_SUBMISSIONS / 2 {
+                break;
+            }
+            if behind {
+                history.hurry();
+            }
+            self.ready().await?;
+            let _ = tokio::time::timeout(Duration::from_millis(100), room).await;
+        }
+        let (reply, set) = oneshot::channel();
+        self.shared.queue.send(Command::Set { board: board.clone(), begun, rows, reply })?;
+        answer(set).await
+    }
+
+    async fn import(&self, board: &BoardId, target: Target) -> Result<Box<dyn StandingImport>> {
+        let (id, wanted) = (board.clone(), target.clone());
+        let (begun, at) = self.shared.queue.change(move |s| s.begin_import(&id, &wanted)).await?;
+        let clock = Arc::clone(&self.shared.clock);
+        Ok(Box::new(Import::new(self.jobs.clone(), board.clone(), begun, target, at, clock)))
+    }
+}
+
+/// Adds the rank to duplicates of events whose season has been frozen since: it is in the file.
+fn complete(
+    shared: &Shared,
+    board: &BoardId,
+    mut receipts: Vec<Result<Receipt, Rejection>>,
+) -> Vec<Result<Receipt, Rejection>> {
+    for receipt in receipts.iter_mut().flatten().filter(|r| r.duplicate && r.rank.is_none()) {
+        let season = SeasonRef::Id(receipt.season.clone());
+        let entry = shared.entry(board, &season.into(), &receipt.player, None);
+        receipt.rank = entry.ok().map(|entry| entry.row.rank);
+    }
+    receipts
+}
+
+/// The answer of a thread that may have ended without one.
+pub(super) async fn answer<T>(answer: oneshot::Receiver<Result<T>>) -> Result<T> {
+    answer.await.unwrap_or_else(|_| Err(sequencer::stopped()))
+}

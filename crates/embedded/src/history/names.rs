@@ -1,0 +1,103 @@
+//! Players by display name, in any letter case.
+
+use std::collections::{BTreeMap, HashMap};
+
+use caseless::Caseless as _;
+use standings_core::{Name, PlayerId};
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::{History, HistoryError, Result};
+use crate::record::LogRecord;
+use standings_engine::{NameQuery, NamedPlayer};
+
+/// A name without letter case, by the rules of Unicode for caseless matching: normalised before, because folding depends
+/// on it, and after, because folding can undo it.
+pub(super) fn fold(name: &str) -> String {
+    name.chars().nfd().default_case_fold().nfc().collect()
+}
+
+/// Names hold no control characters, so a zero byte ends one.
+pub(super) fn name_key(name: &str, player: &str) -> Vec<u8> {
+    let mut key = fold(name).into_bytes();
+    key.push(0);
+    key.extend_from_slice(player.as_bytes());
+    key
+}
+
+impl History {
+    /// Players by name, in the order of folded names, then of ids.
+    pub(crate) fn players_by_name(
+        &self,
+        query: &NameQuery,
+        limit: usize,
+    ) -> Result<Vec<NamedPlayer>> {
+        let prefix = match query {
+            NameQuery::Is(name) => name_key(name, ""),
+            NameQuery::StartsWith(start) => fold(start).into_bytes(),
+        };
+        // The tail before the store: what leaves the one meanwhile is in the other.
+        let waiting = self.tail.lock().groups();
+        let mut latest = HashMap::new();
+        for record in waiting.iter().flat_map(|group| group.profile_changes()) {
+            match record {
+                LogRecord::PlayerPut { player, profile } => {
+                    latest.insert(player, profile.name.as_ref());
+                }
+                LogRecord::PlayerErased { player, .. } => {
+                    latest.insert(player, None);
+                }
+                _ => {}
+            }
+        }
+        let mut found = BTreeMap::new();
+        for (player, name) in &latest {
+            if let Some(name) = *name {
+                let key = name_key(name, player);
+                if key.starts_with(&prefix) {
+                    let player = PlayerId::clone(player);
+                    found.insert(key, NamedPlayer { player, name: name.clone() });
+                }
+            }
+        }
+        let mut stored = 0;
+        for guard in self.names.prefix(&prefix) {
+            if stored == limit {
+                break;
+            }
+            let (key, name) = guard.into_inner()?;
+            let player = player_of(&key)?;
+            // Whoever has a profile in the tail has the name that it gives, if any.
+            if latest.contains_key(&player) {
+                continue;
+            }
+            let name = std::str::from_utf8(&name).ok().and_then(|name| Name::new(name).ok());
+            let name = name.ok_or(HistoryError::Key)?;
+            found.insert(key.to_vec(), NamedPlayer { player, name });
+            stored += 1;
+        }
+        Ok(found.into_values().take(limit).collect())
+    }
+}
+
+fn player_of(key: &[u8]) -> Result<PlayerId> {
+    let split = || {
+        let zero = key.iter().rposition(|&byte| byte == 0)?;
+        PlayerId::new(std::str::from_utf8(&key[zero + 1..]).ok()?).ok()
+    };
+    split().ok_or(HistoryError::Key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fold_by_unicode_not_by_ascii() {
+        assert_eq!(fold("Hello"), "hello");
+        assert_eq!(fold("STRASSE"), fold("Straße"));
+        assert_eq!(fold("ΣΊΣΥΦΟΣ"), fold("σίσυφος"));
+        // The same letter composed and decomposed.
+        assert_eq!(fold("Zo\u{eb}"), fold("ZOE\u{308}"));
+        assert_ne!(fold("İ"), fold("ı"));
+    }
+}

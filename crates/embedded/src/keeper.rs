@@ -1,0 +1,415 @@
+//! The thread that writes large files in the background: checkpoints and frozen standings.
+//!
+//! One job at a time, in order. A job ends with a call on the sequencer, which logs what the new file means; until that
+//! record is durable the file is nothing, and a crash leaves at most a file that the next start removes.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::PathBuf,
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError},
+    },
+    time::{Duration, Instant},
+};
+
+use standings_core::{BoardId, Name, PlayerId};
+use standings_index::RankIndex;
+use tokio::sync::oneshot;
+
+use super::{
+    Shared, backup,
+    catalog::{Closed, Rows},
+    checkpoint::View,
+    freeze::{self, Before, Keep, Writing, folded_goal},
+    frozen::{self, FrozenRow},
+    import::{Begun, Target},
+    live::Live,
+    out_of_order, purge,
+    reads::unwritable,
+    record::{BoardNo, FrozenFile, SeasonNo, SnapshotNo},
+    sequencer::{Prepared, Sequencer},
+    snapshot::PendingSource,
+};
+use standings_engine::{BackupInfo, EngineError, Result, SnapshotInfo};
+
+/// How long to wait before a file that could not be written is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Something to write.
+pub(crate) enum Job {
+    /// A checkpoint. It begins only now, so that nothing is kept for it while other jobs run; the last one before the
+    /// end was begun by the sequencer, which is gone by then.
+    Checkpoint(Option<View>),
+    /// A season that has closed, or a snapshot that was taken.
+    Freeze(Freeze),
+    /// A closed season without one player.
+    Remove {
+        board: BoardNo,
+        season: SeasonNo,
+        player: PlayerId,
+        reply: oneshot::Sender<Result<()>>,
+    },
+    /// A closed season or a snapshot from elsewhere.
+    Import(Box<Import>),
+    /// A season past its time: the players' bests are kept, the rest goes.
+    Retire { board: BoardNo, season: SeasonNo },
+    /// What is left of erased players and dropped seasons goes.
+    Purge,
+    /// Streaks of seasons that do not continue those of the season before are counted anew.
+    Recount(BoardNo),
+    /// A copy of everything. As a job, so that no other file comes or goes meanwhile.
+    Backup { to: PathBuf, reply: oneshot::Sender<Result<BackupInfo>> },
+    /// No more jobs will come.
+    Stop,
+}
+
+/// A standing to be written.
+pub(crate) struct Freeze {
+    pub(crate) board: BoardNo,
+    pub(crate) what: Frozen,
+    /// The name of the file, never used before.
+    pub(crate) name: String,
+    pub(crate) reply: Option<oneshot::Sender<Result<SnapshotInfo>>>,
+}
+
+impl Freeze {
+    /// Whoever waits for it is told not to.
+    fn not_yet(&mut self) {
+        if let Some(reply) = self.reply.take() {
+            let why = "the snapshot was taken, but the disk does not take it yet".into();
+            let _ = reply.send(Err(EngineError::OutcomeUnknown { why }));
+        }
+    }
+}
+
+/// What is frozen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Frozen {
+    Season(SeasonNo),
+    Snapshot(SnapshotNo),
+}
+
+/// A standing from elsewhere.
+pub(crate) struct Import {
+    pub(crate) board: BoardId,
+    pub(crate) begun: Begun,
+    pub(crate) target: Target,
+    pub(crate) rows: Box<RankIndex>,
+    pub(crate) names: HashMap<PlayerId, Name>,
+    pub(crate) official_ranks: HashMap<PlayerId, u32>,
+    pub(crate) reply: oneshot::Sender<Result<u64>>,
+}
+
+/// Works until there is nothing more to come.
+pub(crate) fn run(shared: &Arc<Shared>, jobs: &Receiver<Job>) {
+    // Standings that the disk did not take. They are tried again and hold up nothing else: someone may be waiting.
+    let mut refused: Vec<Freeze> = Vec::new();
+    // Boards whose streaks are likewise to be counted again.
+    let mut uncounted: BTreeSet<BoardNo> = BTreeSet::new();
+    let mut retry_at = Instant::now();
+    loop {
+        let wait = retry_at.saturating_duration_since(Instant::now());
+        let job = if refused.is_empty() && uncounted.is_empty() {
+            jobs.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        } else {
+            jobs.recv_timeout(wait)
+        };
+        match job {
+            Ok(Job::Checkpoint(view)) => checkpoint(shared, view),
+            Ok(Job::Freeze(standing)) => {
+                let board = standing.board;
+                refused.extend(freeze(shared, standing));
+                uncounted.extend(recount(shared, board, None));
+            }
+            Ok(Job::Remove { board, season, player, reply }) => {
+                let removed = remove(shared, board, season, &player);
+                // What was wrong before is wrong for others as well.
+                let only = (!uncounted.contains(&board)).then_some(&player);
+                uncounted.extend(recount(shared, board, only));
+                let _ = reply.send(removed);
+            }
+            Ok(Job::Import(import)) => {
+                let written = write_import(shared, &import);
+                if let Ok((board, _)) = &written {
+                    uncounted.extend(recount(shared, *board, None));
+                }
+                let _ = import.reply.send(written.map(|(_, players)| players));
+            }
+            Ok(Job::Recount(board)) => uncounted.extend(recount(shared, board, None)),
+            Ok(Job::Retire { board, season }) => purge::retire(shared, board, season),
+            Ok(Job::Purge) => purge::purge(shared),
+            Ok(Job::Backup { to, reply }) => {
+                let _ = reply.send(backup::backup(shared, &to));
+            }
+            // What is left the next start finds closed, and freezes.
+            Ok(Job::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if !(refused.is_empty() && uncounted.is_empty()) && Instant::now() >= retry_at {
+            let boards = refused.iter().map(|standing| standing.board);
+            uncounted.extend(boards.collect::<Vec<_>>());
+            refused = refused.into_iter().filter_map(|standing| freeze(shared, standing)).collect();
+            let again = std::mem::take(&mut uncounted).into_iter();
+            uncounted = again.filter_map(|board| recount(shared, board, None)).collect();
+            retry_at = Instant::now() + RETRY_AFTER;
+        }
+    }
+}
+
+pub(crate) fn checkpoint(shared: &Arc<Shared>, view: Option<View>) {
+    let view = view.map_or_else(|| shared.queue.change_blocking(Sequencer::begin_view), Ok);
+    let Ok(view) = view else { return };
+    let started = Instant::now();
+    let position = view.position;
+    let written = view.write(&shared.disk);
+    match &written {
+        Ok(bytes) => {
+            let seconds = started.elapsed().as_secs_f64();
+            shared.metrics.checkpoints.inc();
+            tracing::info!(position, bytes, seconds, "checkpoint written");
+        }
+        Err(error) => tracing::error!(%error, "a checkpoint could not be written; the log is kept"),
+    }
+    let position = written.is_ok().then_some(position);
+    let _ = shared.queue.change_blocking(move |sequencer| {
+        sequencer.checkpoint_done(position);
+        Ok(())
+    });
+}
+
+/// Writes a standing; gives it back if the disk did not take it. Its rows stay in memory.
+fn freeze(shared: &Arc<Shared>, mut standing: Freeze) -> Option<Freeze> {
+    // Nothing can be recorded any more; the next start freezes it.
+    if shared.broken.lock().is_some() {
+        standing.not_yet();
+        return Some(standing);
+    }
+    let (board, name) = (standing.board, standing.name.clone());
+    let done = match standing.what {
+        Frozen::Season(season) => freeze_season(shared, board, season, name),
+        Frozen::Snapshot(snapshot) => freeze_snapshot(shared, board, snapshot, name),
+    };
+    let what = standing.what;
+    match done {
+        Ok(written) => {
+            tracing::info!(board, ?what, "frozen");
+            if let (Some(reply), Some(info)) = (standing.reply.take(), written) {
+                let _ = reply.send(Ok(info));
+            }
+            // The last handle on a large standing goes here, where it keeps nobody waiting.
+            None
+        }
+        Err(error) => {
+            tracing::warn!(%error, board, ?what, "a standing could not be frozen yet");
+            standing.not_yet();
+            Some(standing)
+        }
+    }
+}
+
+fn freeze_season(
+    shared: &Arc<Shared>,
+    board: BoardNo,
+    season: SeasonNo,
+    name: String,
+) -> Result<Option<SnapshotInfo>> {
+    let due = {
+        let catalog = shared.catalog.read();
+        let state = catalog.board_no(board);
+        let found = state.zip(state.and_then(|board| board.season(season)));
+        // Its board may be gone, or an import in its place.
+        found.and_then(|(state, season)| {
+            let live = Arc::clone(season.live()?);
+            let before = state.season_before(season.no);
+            let waits = before.is_some_and(|b| b.closed.is_some() && b.live().is_some());
+            Some((live, season.closed?, folded_goal(state, season), waits))
+        })
+    };
+    let Some((live, closed, goal, waits)) = due else {
+        shared.queue.change_blocking(|s| {
+            s.freeze_ended();
+            Ok(())
+        })?;
+        return Ok(None);
+    };
+    if waits {
+        return Err(out_of_order("the season before it is not written yet"));
+    }
+    let before = Before::of(shared, board, season).map_err(|error| unwritable(&error))?;
+    let view = live.write().begin_view();
+    let streaks = goal.map(|goal| (goal, &before));
+    let Closed { epoch, ties, .. } = closed;
+    let written = Writing { live: &live, view, epoch, ties, streaks }.write(shared, name);
+    Live::end_view(&live, view);
+    let file = written.map_err(|error| unwritable(&error))?;
+    let file = FrozenFile { erasures: closed.erasures, ..file };
+    shared.queue.change_blocking(move |s| s.freeze_done(board, season, file))?;
+    Ok(None)
+}
+
+fn freeze_snapshot(
+    shared: &Arc<Shared>,
+    board: BoardNo,
+    snapshot: SnapshotNo,
+    name: String,
+) -> Result<Option<SnapshotInfo>> {
+    let due = {
+        let catalog = shared.catalog.read();
+        catalog.board_no(board).and_then(|board| {
+            let (taken, pending) = board.pending_snapshot(snapshot)?;
+            Some((Arc::clone(taken), pending.clone()))
+        })
+    };
+    let Some((taken, pending)) = due else {
+        shared.queue.change_blocking(|s| {
+            s.freeze_ended();
+            Ok(())
+        })?;
+        return Ok(None);
+    };
+    let written = match &pending.source {
+        PendingSource::View(live, view) => {
+            let (view, epoch, ties, streaks) = (*view, pending.epoch, pending.ties, None);
+            Writing { live, view, epoch, ties, streaks }.write(shared, name)
+        }
+        PendingSource::File(file) => shared.frozen.get(file).and_then(|old| {
+            freeze::rewrite(shared, &old, name, file.rows(), |_, text| {
+                Ok(if text.player.is_empty() { Keep::Place } else { Keep::Row })
+            })
+        }),
+    };
+    let file = written.map_err(|error| unwritable(&error))?;
+    let file = FrozenFile { erasures: pending.erasures, after: String::new(), ..file };
+    let players = file.players;
+    shared.queue.change_blocking(move |s| s.snapshot_done(board, snapshot, file))?;
+    let last = taken.dates.last().map(|(date, _)| *date);
+    Ok(last.map(|date| SnapshotInfo { date, players }))
+}
+
+fn remove(shared: &Arc<Shared>, board: BoardNo, season: SeasonNo, player: &PlayerId) -> Result<()> {
+    let (current, hidden) = {
+        let catalog = shared.catalog.read();
+        let season = catalog.board_no(board).and_then(|board| board.season(season));
+        match season.map(|season| season.rows.clone()) {
+            Some(Rows::Frozen(file)) => {
+                let hidden = freeze::hidden(&catalog, file.erasures);
+                (file, hidden)
+            }
+            // Jobs run in order, so it was to be frozen before this, and the disk did not take it.
+            Some(Rows::Live(_)) => return Err(out_of_order("the season is still being written")),
+            // Its board has been deleted.
+            None => return Err(EngineError::UnknownPlayer(player.clone())),
+        }
+    };
+    let old = shared.frozen.get(&current).map_err(|error| unwritable(&error))?;
+    let found = old.row_of(player).map_err(|error| unwritable(&error))?;
+    if found.is_none() || hidden.is_some_and(|hidden| hidden.contains(player)) {
+        return Err(EngineError::UnknownPlayer(player.clone()));
+    }
+    let name = shared.queue.change_blocking(move |s| Ok(s.new_name(board, season)))?;
+    let file = freeze::rewrite(shared, &old, name, current.rows() - 1, |_, text| {
+        Ok(match text.player.as_str() {
+            "" => Keep::Place,
+            id if id == player.as_str() => Keep::Nothing,
+            _ => Keep::Row,
+        })
+    });
+    let file = file.map_err(|error| unwritable(&error))?;
+    let file = replacing(&current, file);
+    let removed = player.clone();
+    shared.queue.change_blocking(move |s| s.frozen(board, season, file, Some(removed)))
+}
+
+/// A new file with what stays of the one that it replaces.
+pub(crate) fn replacing(old: &FrozenFile, new: FrozenFile) -> FrozenFile {
+    let (imported, after, erasures) = (old.imported, old.after.clone(), old.erasures);
+    FrozenFile { imported, after, erasures, ..new }
+}
+
+/// Counts the streaks of later seasons anew where one before them has changed, for one player or for all. Gives back the
+/// board if the disk did not take it.
+fn recount(shared: &Arc<Shared>, board: BoardNo, only: Option<&PlayerId>) -> Option<BoardNo> {
+    // Nothing can be recorded any more; the next start counts.
+    if shared.broken.lock().is_some() {
+        return None;
+    }
+    let counted = try_recount(shared, board, only);
+    if let Err(error) = &counted {
+        tracing::warn!(%error, board, "streaks could not be counted anew yet");
+    }
+    counted.err().map(|_| board)
+}
+
+fn try_recount(shared: &Arc<Shared>, board: BoardNo, only: Option<&PlayerId>) -> Result<()> {
+    loop {
+        let stale = {
+            let catalog = shared.catalog.read();
+            let state = catalog.board_no(board);
+            state.and_then(|state| {
+                let (season, file) = freeze::stale(state)?;
+                let goal = folded_goal(state, state.season(season)?)?;
+                Some((season, file, goal))
+            })
+        };
+        let Some((season, current, goal)) = stale else { return Ok(()) };
+        let failed = |error: std::io::Error| unwritable(&error);
+        let before = Before::of(shared, board, season).map_err(failed)?;
+        let old = shared.frozen.get(&current).map_err(failed)?;
+        let file = if freeze::recounted(&old, goal, &before, only).map_err(failed)? {
+            let name = shared.queue.change_blocking(move |s| Ok(s.new_name(board, season)))?;
+            let file = freeze::rewrite(shared, &old, name, current.rows(), |record, text| {
+                let met = record.key.folded <= goal && !text.player.is_empty();
+                text.streak = if met { 1 + before.streak(&text.player)? } else { 0 };
+                Ok(if text.player.is_empty() { Keep::Place } else { Keep::Row })
+            });
+            replacing(&current, file.map_err(failed)?)
+        } else {
+            FrozenFile::clone(&current)
+        };
+        let file = FrozenFile { after: before.name().to_owned(), ..file };
+        shared.queue.change_blocking(move |s| s.frozen(board, season, file, None))?;
+    }
+}
+
+fn write_import(shared: &Arc<Shared>, import: &Import) -> Result<(BoardNo, u64)> {
+    let Import { board, begun, target, rows, names, official_ranks, .. } = import;
+    let (players, begun) = (rows.len(), *begun);
+    let (id, wanted) = (board.clone(), target.clone());
+    let Prepared { board: no, season, name, goal, ties } =
+        shared.queue.change_blocking(move |s| s.prepare_import(&id, begun, &wanted))?;
+    // Streaks go on from the season before, in a season.
+    let before = match season {
+        Some(season) => Before::of(shared, no, season).map_err(|error| unwritable(&error))?,
+        None => Before::none(),
+    };
+    let file = frozen::write(&shared.disk, name, Some(ties), players, |writer| {
+        let mut failed = Ok(());
+        rows.scan(standings_core::Position(0), |player: &str, record| {
+            let streak = match goal {
+                Some(goal) if record.key.folded <= goal => before.streak(player).map(|n| n + 1),
+                _ => Ok(0),
+            };
+            failed = streak.and_then(|streak| {
+                writer.push(FrozenRow {
+                    player,
+                    name: names.get(player).map(Name::as_str),
+                    record,
+                    streak,
+                    official_rank: official_ranks.get(player).copied(),
+                })
+            });
+            match failed {
+                Ok(()) => std::ops::ControlFlow::Continue(()),
+                Err(_) => std::ops::ControlFlow::Break(()),
+            }
+        });
+        failed
+    });
+    let file = file.map_err(|error| unwritable(&error))?;
+    let after = before.name().to_owned();
+    let file = FrozenFile { imported: true, after, ..file };
+    let (board, target) = (board.clone(), target.clone());
+    shared.queue.change_blocking(move |s| s.finish_import(&board, begun, &target, file))?;
+    Ok((no, players))
+}

@@ -1,0 +1,267 @@
+//! The embedded engine: one process, one data directory, nothing else to run.
+//!
+//! The log comes first ([`log`]); everything else is a view of it with a position: the standings in memory with their
+//! checkpoint ([`checkpoint`]), and the history in fjall ([`history`]). One thread writes ([`sequencer`]), one feeds the
+//! history, one writes large files ([`keeper`]); readers use the standings under short locks and never wait for a flush.
+//!
+//! ```text
+//! data directory
+//!   lock          held by the server that runs on it
+//!   log/          segments of the log
+//!   checkpoint/   the newest checkpoint
+//!   frozen/       closed seasons and snapshots
+//!   history/      fjall
+//! ```
+
+mod backup;
+mod board_state;
+mod catalog;
+mod checkpoint;
+pub mod disk;
+mod engine;
+mod files;
+mod found;
+mod freeze;
+mod frozen;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
+mod history;
+mod import;
+mod keeper;
+mod live;
+pub mod log;
+mod mailbox;
+mod metrics;
+mod offline;
+
+mod open;
+mod player_reads;
+mod purge;
+mod reads;
+mod record;
+mod rows;
+mod season_reads;
+mod sequencer;
+#[cfg(any(test, feature = "sim"))]
+pub mod sim_disk;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+mod v1;
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc::Sender,
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use parking_lot::{Mutex, RwLock};
+use standings_core::{BoardId, Millis, limits::EVENT_ID_WINDOW};
+
+use catalog::Catalog;
+use disk::Disk;
+use frozen::FrozenFiles;
+use history::History;
+use keeper::Job;
+use log::LogOptions;
+pub use mailbox::open_mailbox;
+use metrics::Metrics;
+pub use offline::{CheckReport, OfflineError, RebuildReport, check, rebuild};
+pub use open::OpenError;
+use player_reads::LiveStreaks;
+use record::{BoardNo, FrozenFile, LogRecord};
+use sequencer::{Command, Queue};
+
+use standings_engine::{Clock, EngineError, Result, StandingRef};
+
+/// Submissions that may wait for the sequencer. At 100,000 a second this is a second's worth.
+const QUEUE_SUBMISSIONS: usize = 100_000;
+
+/// When a receipt is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Once the score has been flushed to disk. Neither a killed process nor a power cut takes back an acknowledged score.
+    Always,
+    /// Once the score has been written, to be flushed after at most this time. A killed process takes back nothing: the
+    /// operating system has the bytes. A power cut or a crash of the machine takes back the acknowledged scores of up to
+    /// this time, the latest ones, never some out of the middle.
+    Interval(Duration),
+}
+
+/// How an engine is opened.
+#[derive(Clone)]
+pub struct Options {
+    /// The data directory.
+    pub dir: PathBuf,
+    /// When a receipt is given.
+    pub durability: Durability,
+    /// How long an event id is remembered.
+    pub event_id_window: Millis,
+    /// How much the log may grow before the next checkpoint. More means fewer checkpoints and a longer restart.
+    pub checkpoint_bytes: u64,
+    /// How large a segment of the log becomes. Smaller ones give back space sooner.
+    pub segment_bytes: u64,
+    /// Records that may wait for the history. Beyond it memory would grow without bound, so writers are refused; from a
+    /// fifth of it on imports wait, so that live submissions are not the ones refused.
+    pub lag_records: usize,
+    /// How often what is past its time is cleared away for good: event ids, events of dropped seasons, erased players.
+    pub purge_every: Duration,
+    /// Players that a season may have at most. Whoever makes up ids would otherwise fill the memory.
+    pub max_players: u64,
+    /// Where log, checkpoints and frozen standings are; the data directory, unless a test says otherwise.
+    pub disk: Option<Arc<dyn Disk>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            dir: "standings-data".into(),
+            durability: Durability::Always,
+            event_id_window: EVENT_ID_WINDOW,
+            checkpoint_bytes: 256 << 20,
+            segment_bytes: LogOptions::default().segment_bytes,
+            lag_records: 1_000_000,
+            purge_every: Duration::from_secs(3600),
+            max_players: u64::MAX,
+            disk: None,
+        }
+    }
+}
+
+/// What the threads of an engine share.
+pub(crate) struct Shared {
+    options: Options,
+    clock: Arc<dyn Clock>,
+    disk: Arc<dyn Disk>,
+    catalog: RwLock<Catalog>,
+    history: History,
+    frozen: FrozenFiles,
+    live_streaks: LiveStreaks,
+    queue: Queue,
+    metrics: Metrics,
+    /// Why nothing can be written any more, once that is so.
+    broken: Mutex<Option<String>>,
+    /// Backups under way: while there are any, the log keeps its segments.
+    backups: AtomicUsize,
+    stopping: AtomicBool,
+    /// Held until the last thread has ended: another server on the same directory would ruin both.
+    _lock: std::fs::File,
+}
+
+impl Shared {
+    /// Applies durable records to what is in memory, all at once: no reader sees a board that has no season yet.
+    fn apply(&self, records: &[LogRecord]) {
+        let mut catalog = self.catalog.write();
+        for record in records {
+            catalog.apply(record);
+        }
+    }
+
+    /// Notes that scores are set on a board.
+    fn note_import(&self, board: BoardNo) {
+        let noted = self.catalog.read().board_no(board).is_none_or(|board| board.imported);
+        if !noted {
+            self.catalog.write().note_import(board);
+        }
+    }
+
+    fn stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Removes a frozen file that no record names any more. One that stays is removed at the next start.
+    fn discard(&self, file: &FrozenFile) {
+        // A backup may be about to copy it.
+        if self.backups.load(Ordering::Acquire) > 0 {
+            return;
+        }
+        if let Err(error) = self.frozen.remove(file) {
+            tracing::warn!(%error, file = file.name, "a frozen standing cannot be removed");
+        }
+    }
+}
+
+/// A store that is out of order, with nothing applied.
+fn out_of_order(why: &str) -> EngineError {
+    EngineError::Unavailable { why: why.to_owned(), retry_after: Duration::from_secs(5) }
+}
+
+/// The embedded engine.
+pub struct Embedded {
+    shared: Arc<Shared>,
+    jobs: Sender<Job>,
+    threads: Mutex<Option<Threads>>,
+}
+
+struct Threads {
+    sequencer: JoinHandle<()>,
+    historian: JoinHandle<()>,
+    keeper: JoinHandle<()>,
+}
+
+impl Embedded {
+    /// Opens a data directory, creating it if there is none, and recovers what it holds. When this returns, ranks are
+    /// right.
+    pub fn open(options: Options, clock: Arc<dyn Clock>) -> Result<Arc<Self>, OpenError> {
+        open::open(options, clock)
+    }
+
+    /// Whether there has ever been anything in this data directory: a new one has neither boards nor keys.
+    pub fn is_new(&self) -> bool {
+        let catalog = self.shared.catalog.read();
+        catalog.next_board() == 0 && catalog.keys().next().is_none()
+    }
+
+    fn refuse_if_overloaded(&self, submissions: usize) -> Result<()> {
+        let Shared { queue, history, options, .. } = &*self.shared;
+        let behind = history.lag() > options.lag_records;
+        if behind {
+            history.hurry();
+        }
+        if behind || queue.waiting() + submissions > QUEUE_SUBMISSIONS {
+            return Err(EngineError::Overloaded { retry_after: Duration::from_secs(1) });
+        }
+        Ok(())
+    }
+
+    /// Reads a season: at once where it is in memory, on a thread that may wait where it is in a file.
+    async fn read<T: Send + 'static>(
+        &self,
+        board: &BoardId,
+        standing: &StandingRef,
+        read: impl FnOnce(&Shared) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        if self.shared.is_in_memory(board, standing) {
+            return read(&self.shared);
+        }
+        self.read_disk(read).await
+    }
+
+    /// Reads what may have to come from disk, without keeping the threads that serve requests waiting.
+    async fn read_disk<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Shared) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let shared = Arc::clone(&self.shared);
+        let read = tokio::task::spawn_blocking(move || read(&shared)).await;
+        read.unwrap_or_else(|_| Err(out_of_order("a read broke off")))
+    }
+}
+
+impl Drop for Embedded {
+    /// An engine that is dropped without a [`shutdown`](Engine::shutdown) stops on its own time.
+    fn drop(&mut self) {
+        if self.threads.lock().take().is_some() {
+            self.shared.stopping.store(true, Ordering::Release);
+            let _ = self.shared.queue.send(Command::Stop);
+            let _ = self.jobs.send(Job::Stop);
+            self.shared.history.close();
+        }
+    }
+}

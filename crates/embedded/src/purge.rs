@@ -1,0 +1,306 @@
+//! Clearing away for good what is past its time: seasons beyond their keep, old event ids, erased players.
+//!
+//! Reads stop showing such things at once, by a record in the log. This is the rest, in the background and without haste: a
+//! crash at any point leaves work that is found and done again.
+
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use standings_core::{Millis, PlayerId, SeasonSpan, limits::MAX_AHEAD};
+
+use super::{
+    Shared,
+    catalog::{BoardState, Rows},
+    freeze::{self, Keep},
+    frozen,
+    history::{HistoryError, Present, StoredBest},
+    keeper::{self, replacing},
+    out_of_order,
+    record::{BoardNo, ErasureNo, FrozenFile, SeasonNo, SnapshotNo},
+    sequencer::Sequencer,
+};
+use standings_engine::EngineError;
+
+/// How long the history may take to catch up before something is left for the next time: other jobs wait.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Why something is left for the next time.
+#[derive(Debug, thiserror::Error)]
+enum Left {
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// Keeps the bests of an expired season, and drops it.
+pub(crate) fn retire(shared: &Arc<Shared>, board: BoardNo, season: SeasonNo) {
+    if let Err(error) = try_retire(shared, board, season) {
+        tracing::warn!(%error, board, season, "an expired season is not dropped yet");
+    }
+}
+
+fn try_retire(shared: &Arc<Shared>, board: BoardNo, season: SeasonNo) -> Result<(), Left> {
+    let found = {
+        let catalog = shared.catalog.read();
+        let found = catalog.board_no(board).and_then(|board| board.season(season));
+        found.filter(|season| season.expired).and_then(|season| match &season.rows {
+            Rows::Frozen(file) => Some((Arc::clone(file), season.span.clone())),
+            Rows::Live(_) => None,
+        })
+    };
+    let Some((file, span)) = found else { return Ok(()) };
+    if still_counts(shared, board, &file, &span)? {
+        return Ok(());
+    }
+    let hidden = || freeze::hidden(&shared.catalog.read(), file.erasures);
+    if !file.name.is_empty() {
+        if shared.history.erases() {
+            // Bests go into the store at once. An erasure that is still on its way there would take them for older.
+            catch_up(shared)?;
+        }
+        let frozen = shared.frozen.get(&file)?;
+        shared.history.keep_bests(board, hidden, |keep| {
+            frozen.rows(|record, text| {
+                if text.player.is_empty() {
+                    return Ok(());
+                }
+                let (folded, starts_at, season) =
+                    (record.key.folded, span.starts_at, span.id.clone());
+                keep(&text.player, StoredBest { folded, starts_at, season })
+                    .map_err(io::Error::other)
+            })?;
+            Ok::<_, Left>(())
+        })?;
+    }
+    shared.queue.change_blocking(move |s| s.season_retired(board, season))?;
+    Ok(())
+}
+
+/// Whether what a season accepted may still be of the present period of a board that takes one submission per period. That is known
+/// from its events, which go when it does.
+fn still_counts(
+    shared: &Shared,
+    board: BoardNo,
+    file: &FrozenFile,
+    span: &SeasonSpan,
+) -> Result<bool, Left> {
+    let definition = {
+        let catalog = shared.catalog.read();
+        catalog.board_no(board).map(|board| Arc::clone(&board.definition))
+    };
+    let Some(definition) = definition else { return Ok(false) };
+    let Some(period) = definition.once_per() else { return Ok(false) };
+    let now = shared.clock.now();
+    let is_now = |at: Millis| definition.same_period(period, at, now);
+    // Seasons are closed some moments after their time.
+    let over = span.ends_at.plus(definition.grace()).plus(MAX_AHEAD);
+    if now <= over || is_now(over) {
+        return Ok(true);
+    }
+    // Its grace may have been longer than the board's is now.
+    Ok(shared.frozen.get(file)?.any(|record| is_now(record.updated_at))?)
+}
+
+/// Clears away all that is due. Each step is taken whatever became of those before it: one file that cannot be read must not
+/// keep everything else for ever. What needs no space to give some back comes first.
+pub(crate) fn purge(shared: &Arc<Shared>) {
+    let attempt = |step: fn(&Arc<Shared>) -> Result<(), Left>| {
+        if let Err(error) = step(shared) {
+            tracing::warn!(%error, "clearing away is left for the next time");
+        }
+    };
+    attempt(sweep);
+    attempt(expire_ids);
+    retire_expired(shared);
+    attempt(clear_gone);
+    attempt(purge_erased);
+    if shared.catalog.read().traces {
+        // With a new checkpoint the log drops its segments from before.
+        keeper::checkpoint(shared, None);
+    }
+}
+
+fn expire_ids(shared: &Arc<Shared>) -> Result<(), Left> {
+    Ok(shared.history.expire_ids(shared.clock.now())?)
+}
+
+/// Drops the seasons that could not be dropped when they expired.
+fn retire_expired(shared: &Arc<Shared>) {
+    let expired: Vec<(BoardNo, SeasonNo)> = {
+        let catalog = shared.catalog.read();
+        let seasons = catalog.boards().flat_map(|b| b.seasons.iter().map(|s| (b.no, s)));
+        seasons.filter(|(_, s)| s.expired).map(|(board, s)| (board, s.no)).collect()
+    };
+    for (board, season) in expired {
+        retire(shared, board, season);
+    }
+}
+
+/// Clears away the events of seasons and boards that are gone.
+fn clear_gone(shared: &Arc<Shared>) -> Result<(), Left> {
+    let (present, gone) = {
+        let catalog = shared.catalog.read();
+        (present(&catalog), catalog.gone())
+    };
+    if shared.history.cleared()? != gone {
+        // What is gone must not come back with a power cut, and its last events must be where they are cleared away.
+        catch_up(shared)?;
+        shared.history.clear_gone(present, gone)?;
+    }
+    Ok(())
+}
+
+/// Makes the log durable up to now, and waits until the history has all of it.
+fn catch_up(shared: &Arc<Shared>) -> Result<(), Left> {
+    let (_, position) = shared.queue.change_blocking(Sequencer::seal)?;
+    let started = Instant::now();
+    while shared.history.position() < position {
+        // Without room it does not move, and other steps need not wait for that one after the other.
+        shared.history.room_for(0)?;
+        let failed = shared.history.has_failed();
+        if failed || shared.stopping() || started.elapsed() > PATIENCE {
+            return Err(out_of_order("the history is behind").into());
+        }
+        shared.history.hurry();
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// Removes files that nothing names and that could not be removed when that came about. This is the only thread that makes
+/// any, so none of them is about to be named.
+fn sweep(shared: &Arc<Shared>) -> Result<(), Left> {
+    let files = shared.disk.list(frozen::DIR)?.into_iter().map(|file| file.name);
+    let left: Vec<_> = {
+        let catalog = shared.catalog.read();
+        let files = files.map(|name| Arc::new(FrozenFile { name, ..FrozenFile::default() }));
+        files.filter(|file| !catalog.uses(file)).collect()
+    };
+    if !left.is_empty() {
+        shared.queue.change_blocking(move |s| {
+            s.discard(&left);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn present(catalog: &super::catalog::Catalog) -> Present {
+    let seasons = |board: &BoardState| board.seasons.iter().map(|season| season.no).collect();
+    let boards = catalog.boards().map(|board| (board.no, (board.next_season, seasons(board))));
+    Present { next_board: catalog.next_board(), boards: boards.collect() }
+}
+
+/// Takes what is left of erased players out of every file.
+fn purge_erased(shared: &Arc<Shared>) -> Result<(), Left> {
+    // Who may still be in something that is yet to be written must be known until it is.
+    let (erased, before) = {
+        let catalog = shared.catalog.read();
+        let before = catalog.settled_erasures();
+        let erased = catalog.erased().iter().filter(|(_, erased)| erased.number < before);
+        (erased.map(|(who, erased)| (who.clone(), *erased)).collect::<HashMap<_, _>>(), before)
+    };
+    if erased.is_empty() {
+        return Ok(());
+    }
+    // One that cannot be written anew does not keep what is elsewhere.
+    let mut blanked = Ok(());
+    for (board, place, file) in files(shared) {
+        let hidden: HashSet<PlayerId> = erased
+            .iter()
+            .filter(|(_, erased)| erased.number >= file.erasures)
+            .map(|(player, _)| player.clone())
+            .collect();
+        if let Err(error) = blank(shared, board, place, &file, &hidden, before) {
+            tracing::warn!(%error, file = file.name, "erased players cannot be taken out yet");
+            blanked = Err(error);
+        }
+    }
+    // The history must have seen the erasures before it is asked to forget what is left.
+    catch_up(shared)?;
+    shared.history.clear_erased(before)?;
+    if blanked.is_ok() {
+        shared.history.forget_erasures(before)?;
+    }
+    shared.history.compact_all()?;
+    // Whom a file may still name must be known, and hidden, until it does not.
+    blanked?;
+    shared.queue.change_blocking(move |s| s.erasures_purged(before))?;
+    tracing::info!(players = erased.len(), "nothing is left of erased players");
+    Ok(())
+}
+
+/// Where a file belongs.
+#[derive(Clone, Copy)]
+enum Place {
+    Season(SeasonNo),
+    Snapshot(SnapshotNo),
+}
+
+/// All frozen standings.
+fn files(shared: &Shared) -> Vec<(BoardNo, Place, Arc<FrozenFile>)> {
+    let catalog = shared.catalog.read();
+    let mut files = Vec::new();
+    for board in catalog.boards() {
+        for season in &board.seasons {
+            if let Rows::Frozen(file) = &season.rows {
+                files.push((board.no, Place::Season(season.no), Arc::clone(file)));
+            }
+        }
+        let mut seen = HashSet::new();
+        for snapshot in board.snapshots.list() {
+            if let Some(file) = snapshot.file().filter(|file| seen.insert(file.name.clone())) {
+                files.push((board.no, Place::Snapshot(snapshot.of.snapshot), Arc::clone(file)));
+            }
+        }
+    }
+    files.retain(|(_, _, file)| !file.name.is_empty());
+    files
+}
+
+/// Writes a file anew without the ids and names of players, if it has any of them.
+fn blank(
+    shared: &Arc<Shared>,
+    board: BoardNo,
+    place: Place,
+    file: &Arc<FrozenFile>,
+    hidden: &HashSet<PlayerId>,
+    before: ErasureNo,
+) -> Result<(), Left> {
+    let old = shared.frozen.get(file)?;
+    let mut found = false;
+    for player in hidden {
+        found = found || old.row_of(player)?.is_some();
+    }
+    if !found {
+        return Ok(());
+    }
+    let number = match place {
+        Place::Season(number) | Place::Snapshot(number) => number,
+    };
+    let name = shared.queue.change_blocking(move |s| Ok(s.new_name(board, number)))?;
+    let new = freeze::rewrite(shared, &old, name, file.rows(), |_, text| {
+        let gone = text.player.is_empty() || hidden.contains(text.player.as_str());
+        Ok(if gone { Keep::Place } else { Keep::Row })
+    })?;
+    // The streaks of the others are as they were, and those of the next season continue them.
+    let new = FrozenFile { erasures: before, ..replacing(file, new) };
+    let (old_name, new_name) = (file.name.clone(), new.name.clone());
+    shared.queue.change_blocking(move |s| match place {
+        Place::Season(season) => s.frozen(board, season, new, None),
+        Place::Snapshot(snapshot) => s.store_snapshot(board, snapshot, new),
+    })?;
+    if let Place::Season(season) = place {
+        let follow =
+            move |s: &mut Sequencer| s.continue_streaks(board, season, &old_name, &new_name);
+        shared.queue.change_blocking(follow)?;
+    }
+    Ok(())
+}

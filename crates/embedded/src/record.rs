@@ -1,0 +1,186 @@
+//! What the log holds: decided, absolute results, never requests.
+//!
+//! Replaying a record needs neither rules nor a clock, and applying one twice is harmless. Boards and seasons go by
+//! numbers that are never used again, so that a board created under an old id inherits nothing.
+//!
+//! Records are encoded with postcard. New kinds are added at the end; a change to an existing one is a new format version.
+
+use serde::{Deserialize, Serialize};
+use standings_core::{
+    BoardId, EventId, KeyName, LocalDate, Millis, Name, PlayerId, Profile, Score, SeasonId,
+    rule::Entry,
+};
+
+use super::{log::Frame, v1};
+use standings_engine::{KeyHash, Role, StreakCount};
+
+/// The number of a board, given once.
+pub(crate) type BoardNo = u32;
+/// The number of a season within its board, given once.
+pub(crate) type SeasonNo = u32;
+/// The number of a freeze of a board into snapshots, given once.
+pub(crate) type SnapshotNo = u32;
+/// The number of an erasure, given once.
+pub(crate) type ErasureNo = u64;
+
+/// One fact. What is large and rare is boxed: most are events, and all take as much memory as the largest kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum LogRecord {
+    /// A submission was accepted.
+    Event(Event),
+    /// Scores were set by an import or a correction, whatever the rule: one record for many, because nobody asks for
+    /// them one by one.
+    Scores { board: BoardNo, season: SeasonNo, at: Millis, rows: Vec<SetScore> },
+    /// A player was taken off a season.
+    EntryRemoved { board: BoardNo, season: SeasonNo, player: PlayerId, at: Millis },
+    /// A board is defined so from now on. The definition is JSON: it is read by people as often as by this program.
+    BoardPut { board: BoardNo, id: BoardId, definition: String, at: Millis },
+    /// A board is gone with all its seasons.
+    BoardDeleted { board: BoardNo },
+    /// A season exists.
+    SeasonOpened {
+        board: BoardNo,
+        season: SeasonNo,
+        id: SeasonId,
+        starts_at: Millis,
+        ends_at: Millis,
+    },
+    /// A season ends at another time than it was opened with.
+    SeasonEnds { board: BoardNo, season: SeasonNo, ends_at: Millis },
+    /// A season takes no more submissions; its ranks and its goal are final.
+    SeasonClosed { board: BoardNo, season: SeasonNo, goal: Option<Score> },
+    /// A closed season is in this file from now on.
+    SeasonFrozen { board: BoardNo, season: SeasonNo, file: Box<FrozenFile> },
+    /// A season is gone.
+    SeasonDropped { board: BoardNo, season: SeasonNo },
+    /// A player's profile is this from now on. A name that comes with a score is one, in the same frame as its event.
+    PlayerPut { player: PlayerId, profile: Profile },
+    /// An access key exists.
+    KeyPut { name: KeyName, role: Role, hash: KeyHash, at: Millis },
+    /// An access key is gone.
+    KeyDeleted { name: KeyName },
+    /// A closed season is past its time: nobody reads it any more. It is dropped once the players' bests are kept.
+    SeasonExpired { board: BoardNo, season: SeasonNo },
+    /// A player's friends are these from now on.
+    FriendsPut { player: PlayerId, friends: Vec<PlayerId> },
+    /// What a player was called before the record that follows, while something is being frozen that shows it.
+    NameWas { player: PlayerId, name: Option<Name> },
+    /// A board is frozen as it is between the records before and after this one.
+    SnapshotTaken(Taken),
+    /// A snapshot that was taken is in this file from now on.
+    SnapshotFrozen { board: BoardNo, snapshot: SnapshotNo, file: Box<FrozenFile> },
+    /// A snapshot came from elsewhere, in place of what there was of its date.
+    SnapshotImported { taken: Box<Taken>, file: Box<FrozenFile> },
+    /// A snapshot is gone.
+    SnapshotDropped { board: BoardNo, date: LocalDate },
+    /// A player is erased: entries of open seasons are gone, and everything older shows no more.
+    PlayerErased { player: PlayerId, erasure: ErasureNo, at: Millis },
+    /// Nothing of the players erased before this number is left anywhere.
+    ErasuresPurged { before: ErasureNo },
+}
+
+/// Hundreds of thousands wait for the history.
+const _: () = assert!(size_of::<LogRecord>() <= 112, "box what is large and rare");
+
+/// What a snapshot is of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Taken {
+    pub(crate) board: BoardNo,
+    pub(crate) snapshot: SnapshotNo,
+    /// The season that was current.
+    pub(crate) season: SeasonNo,
+    pub(crate) season_id: SeasonId,
+    /// The dates that it stands for, and when each was due: several where they were made up for, since nothing had
+    /// happened in between.
+    pub(crate) dates: Vec<(LocalDate, Millis)>,
+    pub(crate) goal: Option<Score>,
+    /// Ranks up to this one are official.
+    pub(crate) official: u32,
+}
+
+/// An accepted submission: what came, and what it led to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "an event id is what clients call it")]
+pub(crate) struct Event {
+    pub(crate) board: BoardNo,
+    pub(crate) season: SeasonNo,
+    pub(crate) player: PlayerId,
+    pub(crate) points: Score,
+    pub(crate) event_id: Option<EventId>,
+    /// When it happened.
+    pub(crate) at: Millis,
+    /// The entry after it. Its `updated_at` is when the event was accepted.
+    pub(crate) entry: Entry,
+}
+
+/// A score that was set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SetScore {
+    pub(crate) player: PlayerId,
+    pub(crate) score: Score,
+    pub(crate) at: Millis,
+}
+
+impl SetScore {
+    /// The entry that it leads to, whatever it was.
+    pub(crate) fn entry(&self, accepted_at: Millis) -> Entry {
+        Entry { score: self.score, at: self.at, updated_at: accepted_at }
+    }
+}
+
+/// A frozen standing on disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FrozenFile {
+    /// Its name below `frozen/`; empty where the standing had no players and has no file.
+    pub(crate) name: String,
+    /// Its players.
+    pub(crate) players: u64,
+    /// The sum of their folded scores.
+    pub(crate) total: i128,
+    /// The places that erased players have left, in order: the others keep their ranks.
+    pub(crate) holes: Vec<u64>,
+    /// Whether it came from elsewhere: the ledger has no events from which it could be recomputed.
+    pub(crate) imported: bool,
+    /// Whether it has official ranks that someone else gave.
+    pub(crate) official: bool,
+    /// How long the streaks are that reach up to it.
+    pub(crate) streaks: Vec<StreakCount>,
+    /// The name of the file of the season before it, whose streaks these continue.
+    pub(crate) after: String,
+    /// Erasures before this number are not its concern: whoever was erased then is not in it, or came back since.
+    pub(crate) erasures: ErasureNo,
+}
+
+impl FrozenFile {
+    /// Its rows.
+    pub(crate) fn rows(&self) -> u64 {
+        self.players + self.holes.len() as u64
+    }
+}
+
+/// Encodes records as the payload of one frame.
+pub(crate) fn encode(records: &[LogRecord], out: &mut Vec<u8>) {
+    out.clear();
+    for record in records {
+        // A vector takes all that fits in memory, and no record holds what postcard refuses (a map of unknown length).
+        *out = postcard::to_extend(record, std::mem::take(out)).expect("records encode");
+    }
+}
+
+/// Records for which room is made before any was read: what a frame says of their number is not to be believed.
+const ROOM: usize = 4096;
+
+/// Decodes the records of a frame.
+pub(crate) fn decode(frame: &Frame<'_>) -> Result<Vec<LogRecord>, postcard::Error> {
+    let mut records = Vec::with_capacity(ROOM.min(frame.count as usize));
+    let mut rest = frame.payload;
+    for _ in 0..frame.count {
+        let (record, tail) = match frame.version {
+            v1::VERSION => v1::take_record(rest)?,
+            _ => postcard::take_from_bytes(rest)?,
+        };
+        records.push(record);
+        rest = tail;
+    }
+    if rest.is_empty() { Ok(records) } else { Err(postcard::Error::DeserializeBadEncoding) }
+}

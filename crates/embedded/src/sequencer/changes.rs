@@ -1,0 +1,200 @@
+//! Rare changes, each decided, logged and published on its own between two groups.
+
+use std::sync::Arc;
+
+use standings_core::{Board, BoardId, KeyName, Millis, PlayerId, SeasonId, SeasonSpan};
+
+use super::{Sequencer, seasons::opened};
+use crate::{
+    frozen,
+    keeper::Frozen,
+    log::Segment,
+    record::{BoardNo, FrozenFile, LogRecord, SeasonNo},
+};
+use standings_engine::{EngineError, KeyHash, Put, Result, Role, SeasonRef};
+
+/// What taking a player off a season leads to.
+pub(crate) enum Removal {
+    /// It is done.
+    Done,
+    /// The season is frozen: its file must be written anew without the player.
+    Frozen { board: BoardNo, season: SeasonNo },
+}
+
+impl Sequencer {
+    /// A name for a frozen file that was never used before. Files of an earlier run have a record, and so a lower number,
+    /// or were removed at the start; those of this run are counted.
+    pub(crate) fn new_name(&mut self, board: BoardNo, season: SeasonNo) -> String {
+        self.names_given += 1;
+        frozen::name(board, season, self.log.next_seq(), self.names_given)
+    }
+
+    /// Ends the segment that is being written, and names all that are complete and the record after them.
+    pub(crate) fn seal(&mut self) -> Result<(Vec<String>, u64)> {
+        self.log.roll().map_err(|error| self.failed(&error))?;
+        self.shared.history.release(self.log.durable_seq());
+        let mut segments = self.log.segments();
+        // The last one is the new, empty one.
+        segments.pop();
+        Ok((segments.iter().map(Segment::path).collect(), self.log.next_seq()))
+    }
+
+    pub(crate) fn put_board(&mut self, id: &BoardId, definition: &Board) -> Result<Put> {
+        let now = self.shared.clock.now();
+        let (put, board) = {
+            let catalog = self.shared.catalog.read();
+            match catalog.board(id) {
+                Some(board) => {
+                    let changed = board.definition.change(definition, catalog.has_scores(board));
+                    changed.map_err(|error| EngineError::ImmutableSetting(error.field))?;
+                    if *definition != *board.definition {
+                        self.disturbed.insert(board.no, now);
+                    }
+                    (Put::Changed, board.no)
+                }
+                None => (Put::Created, catalog.next_board()),
+            }
+        };
+        let put_board = LogRecord::BoardPut {
+            board,
+            id: id.clone(),
+            definition: definition.to_json(),
+            at: now,
+        };
+        let mut records = vec![put_board];
+        if put == Put::Created {
+            // With its first season at once: a board without one answers nothing.
+            records.push(opened(board, 0, &definition.season_at(now)));
+        } else {
+            records.extend(self.reopen(id, definition, now));
+        }
+        self.commit(records)?;
+        self.schedule(board);
+        Ok(put)
+    }
+
+    /// Where a board without scores changes what they would mean, it starts anew: with the season of the new schedule,
+    /// and apart from the events of players who were taken off, which were decided by the old rule.
+    fn reopen(&self, id: &BoardId, definition: &Board, now: Millis) -> Vec<LogRecord> {
+        let catalog = self.shared.catalog.read();
+        let Some(board) = catalog.board(id) else { return Vec::new() };
+        if catalog.has_scores(board) || board.definition.change(definition, true).is_ok() {
+            return Vec::new();
+        }
+        let span = definition.season_at(now);
+        // No season has a score, so nothing is lost with them.
+        let mut records: Vec<LogRecord> = board
+            .seasons
+            .iter()
+            .map(|season| LogRecord::SeasonDropped { board: board.no, season: season.no })
+            .collect();
+        records.push(opened(board.no, board.next_season, &span));
+        records
+    }
+
+    pub(crate) fn delete_board(&mut self, id: &BoardId) -> Result<()> {
+        let (board, files) = {
+            let catalog = self.shared.catalog.read();
+            let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
+            (board.no, board.files().cloned().collect::<Vec<_>>())
+        };
+        self.commit(vec![LogRecord::BoardDeleted { board }])?;
+        self.schedule(board);
+        self.discard(&files);
+        Ok(())
+    }
+
+    /// Removes files that the last record took out of use. With durability `interval` that record may not be durable yet,
+    /// and a power cut must not leave a record that names a file which is gone.
+    pub(crate) fn discard(&mut self, files: &[Arc<FrozenFile>]) {
+        if files.is_empty() || self.sync().is_err() {
+            return;
+        }
+        for file in files {
+            // Snapshots of several dates may share one.
+            if !self.shared.catalog.read().uses(file) {
+                self.shared.discard(file);
+            }
+        }
+    }
+
+    pub(crate) fn remove_entry(
+        &mut self,
+        id: &BoardId,
+        which: &SeasonRef,
+        player: &PlayerId,
+    ) -> Result<Removal> {
+        let now = self.shared.clock.now();
+        let (board, season) = {
+            let catalog = self.shared.catalog.read();
+            let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
+            let season = board.resolve(which, now).ok_or_else(|| EngineError::UnknownSeason {
+                board: id.clone(),
+                season: which.to_string(),
+            })?;
+            self.disturbed.insert(board.no, now);
+            let live = season.live().filter(|_| season.closed.is_none());
+            let Some(live) = live else {
+                return Ok(Removal::Frozen { board: board.no, season: season.no });
+            };
+            if live.read().index().get(player).is_none() {
+                return Err(EngineError::UnknownPlayer(player.clone()));
+            }
+            (board.no, season.no)
+        };
+        let player = player.clone();
+        self.commit(vec![LogRecord::EntryRemoved { board, season, player, at: now }])?;
+        Ok(Removal::Done)
+    }
+
+    pub(crate) fn close_season(&mut self, id: &BoardId) -> Result<(SeasonId, SeasonId)> {
+        let now = self.shared.clock.now();
+        let (records, board, closed, ids) = {
+            let catalog = self.shared.catalog.read();
+            let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
+            let index = board.current(now);
+            let season = &board.seasons[index];
+            if season.closed.is_some() {
+                // The clock was set back into a season that has been closed.
+                return Err(EngineError::Unavailable {
+                    why: format!("season {} is closed already", season.span.id),
+                    retry_after: super::RETRY_AFTER,
+                });
+            }
+            let (ended, rest) = season.span.close_at(now);
+            let (no, goal) = (board.no, board.definition.goal());
+            let ids = (ended.id.clone(), rest.id.clone());
+            let records = vec![
+                LogRecord::SeasonEnds { board: no, season: season.no, ends_at: ended.ends_at },
+                opened(no, board.next_season, &SeasonSpan { ..rest }),
+                LogRecord::SeasonClosed { board: no, season: season.no, goal },
+            ];
+            (records, no, season.no, ids)
+        };
+        self.commit(records)?;
+        self.schedule(board);
+        self.freeze(board, Frozen::Season(closed), None);
+        Ok(ids)
+    }
+
+    pub(crate) fn put_key(
+        &mut self,
+        name: KeyName,
+        role: Role,
+        hash: KeyHash,
+        replace: bool,
+    ) -> Result<()> {
+        if !replace && self.shared.catalog.read().key_named(&name).is_some() {
+            return Err(EngineError::KeyExists);
+        }
+        let at = self.shared.clock.now();
+        self.commit(vec![LogRecord::KeyPut { name, role, hash, at }])
+    }
+
+    pub(crate) fn delete_key(&mut self, name: KeyName) -> Result<()> {
+        if self.shared.catalog.read().key_named(&name).is_none() {
+            return Err(EngineError::UnknownKey);
+        }
+        self.commit(vec![LogRecord::KeyDeleted { name }])
+    }
+}

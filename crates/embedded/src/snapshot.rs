@@ -1,0 +1,304 @@
+//! Snapshots in the catalog: a board as it was at a date.
+//!
+//! Taking one is a record in the log, a mark: from there on the standing keeps what its entries were, live and in recovery
+//! alike, until the file is written. Until then no checkpoint is written either, so that a crash leaves the mark in the part
+//! of the log that is replayed.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use standings_core::{LocalDate, Millis, Score, SeasonId, board::Ties, span::Keep};
+
+use super::{
+    catalog::{BoardState, Catalog, Rows},
+    live::{Live, ViewId},
+    record::{BoardNo, ErasureNo, FrozenFile, LogRecord, SnapshotNo, Taken},
+};
+use standings_engine::SnapshotRef;
+
+/// A board as it was at a date.
+#[derive(Clone)]
+pub(crate) struct Snapshot {
+    pub(crate) date: LocalDate,
+    /// The instant that it is of.
+    pub(crate) at: Millis,
+    /// Shared with other dates where nothing had changed between them.
+    pub(crate) of: Arc<Taken>,
+    pub(crate) rows: SnapshotRows,
+}
+
+/// The snapshots of a board. Behind one pointer: of a hundred thousand boards, few have any.
+#[derive(Default)]
+pub(crate) struct Snapshots(Option<Box<SnapshotList>>);
+
+struct SnapshotList {
+    /// Oldest first.
+    list: Vec<Snapshot>,
+    next: SnapshotNo,
+    /// Those that were due up to this instant have been taken.
+    through: Millis,
+}
+
+impl Snapshots {
+    /// Whether there have never been any, nor were any asked for.
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Oldest first.
+    pub(crate) fn list(&self) -> &[Snapshot] {
+        self.0.as_ref().map_or(&[], |snapshots| &snapshots.list)
+    }
+
+    /// The number of the next one.
+    pub(crate) fn next(&self) -> SnapshotNo {
+        self.0.as_ref().map_or(0, |snapshots| snapshots.next)
+    }
+
+    /// Those that were due up to this instant have been taken.
+    pub(crate) fn through(&self) -> Millis {
+        self.0.as_ref().map_or(Millis::MIN, |snapshots| snapshots.through)
+    }
+
+    fn some(&mut self) -> &mut SnapshotList {
+        let none = || Box::new(SnapshotList { list: Vec::new(), next: 0, through: Millis::MIN });
+        self.0.get_or_insert_with(none)
+    }
+
+    fn list_mut(&mut self) -> &mut Vec<Snapshot> {
+        &mut self.some().list
+    }
+
+    fn used(&mut self, number: SnapshotNo) {
+        let snapshots = self.some();
+        snapshots.next = snapshots.next.max(number + 1);
+    }
+
+    pub(crate) fn taken_through(&mut self, at: Millis) {
+        let snapshots = self.some();
+        snapshots.through = snapshots.through.max(at);
+    }
+
+    /// As a checkpoint has it.
+    pub(crate) fn restore(&mut self, next: SnapshotNo, through: Millis) {
+        let snapshots = self.some();
+        snapshots.next = snapshots.next.max(next);
+        snapshots.through = through;
+    }
+}
+
+/// Where the entries of a snapshot are.
+#[derive(Clone)]
+pub(crate) enum SnapshotRows {
+    /// Still in the standing that it is of.
+    Pending(Pending),
+    /// In an immutable file.
+    Frozen(Arc<FrozenFile>),
+}
+
+/// A snapshot that is to be written.
+#[derive(Clone)]
+pub(crate) struct Pending {
+    pub(crate) source: PendingSource,
+    /// The tie rule of that moment.
+    pub(crate) ties: Ties,
+    /// The moment, as the former names count them,
+    pub(crate) epoch: u64,
+    /// and as erasures count them.
+    pub(crate) erasures: ErasureNo,
+}
+
+/// Where a snapshot is written from.
+#[derive(Clone)]
+pub(crate) enum PendingSource {
+    /// A standing in memory, as it was.
+    View(Arc<RwLock<Live>>, ViewId),
+    /// A season that had been frozen by then.
+    File(Arc<FrozenFile>),
+}
+
+impl Pending {
+    fn end(&self) {
+        if let PendingSource::View(live, view) = &self.source {
+            Live::end_view(live, *view);
+        }
+    }
+}
+
+impl Snapshot {
+    pub(crate) fn season(&self) -> &SeasonId {
+        &self.of.season_id
+    }
+
+    pub(crate) fn goal(&self) -> Option<Score> {
+        self.of.goal
+    }
+
+    /// The file, once it is written.
+    pub(crate) fn file(&self) -> Option<&Arc<FrozenFile>> {
+        match &self.rows {
+            SnapshotRows::Frozen(file) => Some(file),
+            SnapshotRows::Pending(_) => None,
+        }
+    }
+
+    /// The file that must stay: its own, or the one that it is to be written from.
+    pub(crate) fn needs(&self) -> Option<&Arc<FrozenFile>> {
+        match &self.rows {
+            SnapshotRows::Frozen(file)
+            | SnapshotRows::Pending(Pending { source: PendingSource::File(file), .. }) => {
+                Some(file)
+            }
+            SnapshotRows::Pending(_) => None,
+        }
+    }
+
+    /// Where it is yet to be written: who was erased from this number on may be in it.
+    pub(crate) fn pending_erasures(&self) -> Option<ErasureNo> {
+        match &self.rows {
+            SnapshotRows::Pending(pending) => Some(pending.erasures),
+            SnapshotRows::Frozen(_) => None,
+        }
+    }
+
+    /// The record that makes it. One that is not yet written is in no checkpoint.
+    pub(crate) fn to_record(&self) -> Option<LogRecord> {
+        let file = FrozenFile::clone(self.file()?);
+        let taken = Taken { dates: vec![(self.date, self.at)], ..Taken::clone(&self.of) };
+        Some(LogRecord::SnapshotImported { taken: Box::new(taken), file: Box::new(file) })
+    }
+}
+
+impl BoardState {
+    /// The snapshot that is meant.
+    pub(crate) fn snapshot(&self, which: SnapshotRef, now: Millis) -> Option<&Snapshot> {
+        match which {
+            SnapshotRef::Latest => self.readable(now).next(),
+            SnapshotRef::Date(date) => self.readable(now).find(|snapshot| snapshot.date == date),
+        }
+    }
+
+    /// The snapshots that can be read, newest first. One that is not yet written is not yet there, and one that is past its
+    /// time shows no more, from that instant on.
+    pub(crate) fn readable(&self, now: Millis) -> impl Iterator<Item = &Snapshot> {
+        let keep = self.definition.snapshots().map_or(Keep::Forever, |policy| policy.keep);
+        let written =
+            self.snapshots.list().iter().rev().filter(|snapshot| snapshot.file().is_some());
+        written.take_while(move |snapshot| {
+            !keep.is_expired(snapshot.at, now, 0, self.definition.zone())
+        })
+    }
+
+    /// A freeze that is to be written.
+    pub(crate) fn pending_snapshot(&self, no: SnapshotNo) -> Option<(&Arc<Taken>, &Pending)> {
+        self.snapshots.list().iter().find_map(|snapshot| match &snapshot.rows {
+            SnapshotRows::Pending(pending) if snapshot.of.snapshot == no => {
+                Some((&snapshot.of, pending))
+            }
+            _ => None,
+        })
+    }
+
+    /// All freezes that are to be written.
+    pub(crate) fn pending_snapshots(&self) -> Vec<SnapshotNo> {
+        let pending = self.snapshots.list().iter().filter(|snapshot| snapshot.file().is_none());
+        let mut numbers: Vec<_> = pending.map(|snapshot| snapshot.of.snapshot).collect();
+        numbers.dedup();
+        numbers
+    }
+
+    fn put_snapshot(&mut self, taken: &Arc<Taken>, rows: &SnapshotRows) {
+        self.snapshots.used(taken.snapshot);
+        for (date, at) in taken.dates.iter().copied() {
+            let snapshot = Snapshot { date, at, of: Arc::clone(taken), rows: rows.clone() };
+            // One of the same date stays until the new one can be read.
+            let pending = snapshot.file().is_none();
+            let place = self.snapshots.list().partition_point(|kept| kept.date <= date);
+            self.snapshots.list_mut().insert(place, snapshot);
+            if !pending {
+                self.replace_older(date);
+            }
+        }
+    }
+
+    /// Of several snapshots of a date, only the last one taken counts, and those that are being written.
+    fn replace_older(&mut self, date: LocalDate) {
+        let of_date = self.snapshots.list().iter().filter(|s| s.date == date && s.file().is_some());
+        let last = of_date.map(|snapshot| snapshot.of.snapshot).max();
+        self.snapshots.list_mut().retain(|kept| {
+            kept.date != date || kept.file().is_none() || Some(kept.of.snapshot) == last
+        });
+    }
+
+    /// Takes a date out.
+    pub(crate) fn drop_snapshot(&mut self, date: LocalDate) {
+        self.snapshots
+            .list_mut()
+            .retain(|snapshot| snapshot.date != date || snapshot.file().is_none());
+    }
+}
+
+impl Catalog {
+    pub(super) fn take_snapshot(&mut self, taken: &Taken) {
+        let (epoch, erasures) = (self.former_names.begin(), self.next_erasure());
+        let Some(board) = self.board_mut(taken.board) else { return };
+        let last = taken.dates.iter().map(|(_, at)| *at).max();
+        board.snapshots.taken_through(last.unwrap_or(Millis::MIN));
+        let Some(season) = board.season(taken.season) else { return };
+        let source = match &season.rows {
+            Rows::Live(live) => {
+                let view = live.write().begin_view();
+                PendingSource::View(Arc::clone(live), view)
+            }
+            Rows::Frozen(file) => PendingSource::File(Arc::clone(file)),
+        };
+        let ties = season.closed.map_or(board.definition.ties(), |closed| closed.ties);
+        let pending = SnapshotRows::Pending(Pending { source, ties, epoch, erasures });
+        board.put_snapshot(&Arc::new(taken.clone()), &pending);
+    }
+
+    pub(super) fn freeze_snapshot(&mut self, board: BoardNo, no: SnapshotNo, file: &FrozenFile) {
+        let Some(board) = self.board_mut(board) else { return };
+        let file = Arc::new(file.clone());
+        let mut dates = Vec::new();
+        let mut pending = None;
+        for snapshot in board.snapshots.list_mut().iter_mut().filter(|s| s.of.snapshot == no) {
+            let frozen = SnapshotRows::Frozen(Arc::clone(&file));
+            if let SnapshotRows::Pending(ended) = std::mem::replace(&mut snapshot.rows, frozen) {
+                pending = Some(ended);
+            }
+            dates.push(snapshot.date);
+        }
+        for date in dates {
+            board.replace_older(date);
+        }
+        if let Some(pending) = pending {
+            pending.end();
+        }
+    }
+
+    pub(super) fn import_snapshot(&mut self, taken: &Taken, file: &FrozenFile) {
+        if let Some(board) = self.board_mut(taken.board) {
+            board.put_snapshot(
+                &Arc::new(taken.clone()),
+                &SnapshotRows::Frozen(Arc::new(file.clone())),
+            );
+        }
+    }
+
+    /// Snapshots of all boards that are to be written.
+    pub(crate) fn pending_snapshots(&self) -> Vec<(BoardNo, SnapshotNo)> {
+        let boards = self.boards().filter(|board| !board.snapshots.list().is_empty());
+        boards.flat_map(|b| b.pending_snapshots().into_iter().map(|no| (b.no, no))).collect()
+    }
+}
+
+/// What is past its time.
+pub(crate) fn expired(board: &BoardState, now: Millis) -> Vec<LocalDate> {
+    let Some(policy) = board.definition.snapshots() else { return Vec::new() };
+    let zone = board.definition.zone();
+    let old = board.snapshots.list().iter().take_while(|snapshot| {
+        snapshot.file().is_some() && policy.keep.is_expired(snapshot.at, now, 0, zone)
+    });
+    old.map(|snapshot| snapshot.date).collect()
+}
