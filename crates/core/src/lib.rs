@@ -17,6 +17,7 @@ pub mod span;
 pub mod standing;
 pub mod streak;
 pub mod time;
+pub mod timeline;
 
 pub use board::Board;
 pub use id::{BoardId, EventId, KeyName, Name, PlayerId};
