@@ -4,7 +4,6 @@
 //! valid once constructed, [`decide`](rule::decide), seasons and time zones, and the total order as one [`SortKey`]. There is no I/O, no async and no clock here; the time is always an argument.
 
 pub mod board;
-pub mod distribution;
 pub mod id;
 pub mod limits;
 pub mod player;

@@ -25,13 +25,14 @@ use compact_str::CompactString;
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use standings_core::IndexRecord;
+use standings_core::standing::as_of::Cursor;
 use standings_index::RankIndex;
 
 use super::{
     catalog::{Catalog, Image, Rows},
     disk::{Disk, DiskFile},
     files::{NewFile, Writer},
-    live::{Live, ViewCursor, ViewId},
+    live::{Live, ViewId},
     record::{BoardNo, SeasonNo},
     rows::{RowReader, RowWriter, invalid},
     v1,
@@ -149,7 +150,7 @@ fn write_standing(
 ) -> io::Result<Option<Place>> {
     let rows_at = out.offset();
     let mut writer = RowWriter::new();
-    let mut cursor = ViewCursor::default();
+    let mut cursor = Cursor::default();
     while !cursor.done {
         // Copied under the lock, written after it: the disk may make us wait, readers and writers must not.
         let rows = live.read().view_rows(view, &mut cursor, LOCKED_ROWS);

@@ -1,16 +1,12 @@
 //! Finding the standing that a reader means, and what of it can be seen.
 
-use std::{
-    collections::HashSet,
-    io,
-    ops::{ControlFlow, Range},
-    sync::Arc,
-};
+use std::{collections::HashSet, io, sync::Arc};
 
 use parking_lot::RwLock;
 use standings_core::{
-    Board, IndexRecord, Millis, PlayerId, Position, Rank, Score, SortKey, board::Ties,
-    standing::Standing,
+    Board, IndexRecord, Millis, PlayerId, Rank, Score,
+    board::Ties,
+    standing::{Gaps, Near, Size, Standing},
 };
 
 use super::{
@@ -39,34 +35,6 @@ pub(crate) struct Found {
     pub(crate) now: Millis,
 }
 
-/// Places in the order that erased players have left, or will leave.
-pub(crate) struct Holes(Vec<u64>);
-
-impl Holes {
-    pub(super) fn before(&self, position: u64) -> u64 {
-        self.0.partition_point(|hole| *hole < position) as u64
-    }
-
-    /// How many rows between two positions can be seen.
-    pub(super) fn seen(&self, positions: &Range<u64>) -> u64 {
-        let holes = self.before(positions.end) - self.before(positions.start);
-        positions.end.saturating_sub(positions.start) - holes.min(positions.end - positions.start)
-    }
-
-    /// The position so many rows that can be seen after another.
-    pub(super) fn after(&self, start: u64, seen: u64) -> u64 {
-        let first = usize::try_from(self.before(start)).unwrap_or(usize::MAX);
-        let mut position = start.saturating_add(seen);
-        for hole in self.0.iter().skip(first) {
-            if *hole > position {
-                break;
-            }
-            position += 1;
-        }
-        position
-    }
-}
-
 impl Found {
     /// The tie rule that holds: what is closed keeps the one that it closed with.
     pub(crate) fn ties(&self, source: &Source) -> Ties {
@@ -80,30 +48,20 @@ impl Found {
         self.hidden.as_ref().is_some_and(|hidden| hidden.contains(player))
     }
 
-    /// The places that nobody sees.
-    pub(super) fn holes(&self, standing: &dyn Standing<Error = io::Error>) -> io::Result<Holes> {
-        let mut holes = match &self.rows {
+    /// The places that show no player.
+    pub(super) fn gaps(&self, standing: &dyn Standing<Error = io::Error>) -> io::Result<Gaps> {
+        let mut erased = match &self.rows {
             Rows::Frozen(file) => file.holes.clone(),
             Rows::Live(_) => Vec::new(),
         };
+        let mut total = 0;
         for player in self.hidden.iter().flat_map(|hidden| hidden.iter()) {
-            holes.extend(standing.find(player)?.map(|found| found.position.0));
+            if let Some(found) = standing.find(player)? {
+                erased.push(found.position.0);
+                total += i128::from(found.record.key.folded);
+            }
         }
-        holes.sort_unstable();
-        Ok(Holes(holes))
-    }
-
-    /// The standing as if those who were erased had never been there, but for the ranks: nobody can tell those from it.
-    pub(super) fn seen<'a>(
-        &self,
-        standing: &'a dyn Standing<Error = io::Error>,
-    ) -> io::Result<Seen<'a>> {
-        let mut total = standing.total();
-        for player in self.hidden.iter().flat_map(|hidden| hidden.iter()) {
-            let found = standing.find(player)?;
-            total -= found.map_or(0, |found| i128::from(found.record.key.folded));
-        }
-        Ok(Seen { standing, holes: self.holes(standing)?, total })
+        Ok(Gaps::new(erased, Vec::new(), total))
     }
 
     /// Players, sum of folded scores, and streaks, but for those who were erased.
@@ -114,7 +72,8 @@ impl Found {
             }
             Rows::Live(live) => {
                 let live = live.read();
-                Figures { players: live.players(), total: live.total(), streaks: Vec::new() }
+                let Size { players, total } = live.size();
+                Figures { players, total, streaks: Vec::new() }
             }
         };
         for player in self.hidden.iter().flat_map(|hidden| hidden.iter()) {
@@ -143,64 +102,6 @@ impl Found {
     }
 }
 
-/// A standing without those who were erased.
-pub(super) struct Seen<'a> {
-    standing: &'a dyn Standing<Error = io::Error>,
-    holes: Holes,
-    total: i128,
-}
-
-impl Seen<'_> {
-    fn without_holes(&self, position: Position) -> Position {
-        Position(position.0 - self.holes.before(position.0))
-    }
-}
-
-impl Standing for Seen<'_> {
-    type Error = io::Error;
-
-    fn players(&self) -> u64 {
-        self.holes.seen(&(0..self.standing.players()))
-    }
-
-    fn total(&self) -> i128 {
-        self.total
-    }
-
-    fn find(&self, player: &str) -> io::Result<Option<standings_core::Found>> {
-        let found = self.standing.find(player)?;
-        let seen = found.filter(|found| self.holes.0.binary_search(&found.position.0).is_err());
-        Ok(seen.map(|found| standings_core::Found {
-            position: self.without_holes(found.position),
-            first_of_score: self.without_holes(found.first_of_score),
-            ..found
-        }))
-    }
-
-    fn before_score(&self, folded: i64) -> io::Result<Position> {
-        Ok(self.without_holes(self.standing.before_score(folded)?))
-    }
-
-    fn through(&self, key: SortKey, player: &str) -> io::Result<Position> {
-        Ok(self.without_holes(self.standing.through(key, player)?))
-    }
-
-    fn visit(
-        &self,
-        from: Position,
-        visitor: &mut dyn FnMut(&str, IndexRecord) -> ControlFlow<()>,
-    ) -> io::Result<()> {
-        let mut position = self.holes.after(0, from.0);
-        self.standing.visit(Position(position), &mut |player, record| {
-            position += 1;
-            match self.holes.0.binary_search(&(position - 1)) {
-                Ok(_) => ControlFlow::Continue(()),
-                Err(_) => visitor(player, record),
-            }
-        })
-    }
-}
-
 /// What a standing amounts to.
 pub(crate) struct Figures {
     pub(crate) players: u64,
@@ -220,6 +121,9 @@ impl Figures {
     }
 }
 
+/// A standing in memory or in a file, with its tie rule.
+pub(crate) type NearRanks<'a> = Near<'a, dyn Standing<Error = io::Error> + 'a>;
+
 /// A standing that can be read, wherever its rows are.
 pub(crate) enum Source {
     Live(Arc<RwLock<Live>>),
@@ -237,6 +141,16 @@ impl Source {
             Self::Frozen(frozen) => question(frozen.as_ref()),
         };
         answer.map_err(|error| unreadable(&error))
+    }
+
+    /// Answers a question about ranks likewise.
+    pub(crate) fn rank<T>(
+        &self,
+        found: &Found,
+        question: impl FnOnce(&NearRanks<'_>, &Gaps) -> io::Result<T>,
+    ) -> Result<T> {
+        let ties = found.ties(self);
+        self.ask(|standing| question(&Near(standing, ties), &found.gaps(standing)?))
     }
 }
 

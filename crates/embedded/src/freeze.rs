@@ -8,13 +8,14 @@ use std::{
 
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
+use standings_core::standing::as_of::{AsOfRow, Cursor};
 use standings_core::{IndexRecord, Name, PlayerId, Score, board::Ties};
 
 use super::{
     Shared,
     catalog::{BoardState, Rows, Season},
     frozen::{self, Frozen, FrozenRow, FrozenWriter, Text},
-    live::{Live, ViewCursor, ViewId, ViewRow},
+    live::{Live, ViewId},
     record::{BoardNo, FrozenFile, SeasonNo},
     v1,
 };
@@ -175,7 +176,7 @@ impl Writing<'_> {
     pub(crate) fn write(&self, shared: &Shared, name: String) -> io::Result<FrozenFile> {
         let players = self.live.read().view_players(self.view);
         let file = frozen::write(&shared.disk, name, Some(self.ties), players, |writer| {
-            let mut cursor = ViewCursor::default();
+            let mut cursor = Cursor::default();
             while !cursor.done {
                 let rows = self.live.read().view_rows(self.view, &mut cursor, SCAN_ROWS);
                 self.push(shared, writer, &rows)?;
@@ -190,7 +191,7 @@ impl Writing<'_> {
         &self,
         shared: &Shared,
         writer: &mut FrozenWriter<'_>,
-        rows: &[ViewRow],
+        rows: &[AsOfRow],
     ) -> io::Result<()> {
         for ((player, record), name) in rows.iter().zip(self.names(shared, rows)?) {
             let streak = match self.streaks {
@@ -204,7 +205,7 @@ impl Writing<'_> {
     }
 
     /// The names that players had then.
-    fn names(&self, shared: &Shared, rows: &[ViewRow]) -> io::Result<Vec<Option<Name>>> {
+    fn names(&self, shared: &Shared, rows: &[AsOfRow]) -> io::Result<Vec<Option<Name>>> {
         let mut names = Vec::with_capacity(rows.len());
         for (player, _) in rows {
             let profile = match PlayerId::new(player) {

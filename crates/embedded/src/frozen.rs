@@ -17,7 +17,9 @@
 use std::{collections::BTreeMap, io, ops::ControlFlow, sync::Arc};
 
 use standings_core::{
-    Found, IndexRecord, Millis, Name, Position, Score, SortKey, board::Ties, standing::Standing,
+    Found, IndexRecord, Millis, Name, Position, Score, SortKey,
+    board::Ties,
+    standing::{Size, Standing},
 };
 
 use super::{
@@ -480,12 +482,8 @@ fn parse_row(bytes: &[u8; ROW]) -> io::Result<RawRow> {
 impl Standing for Frozen {
     type Error = io::Error;
 
-    fn players(&self) -> u64 {
-        self.players
-    }
-
-    fn total(&self) -> i128 {
-        self.total
+    fn size(&self) -> Size {
+        Size { players: self.players, total: self.total }
     }
 
     fn find(&self, player: &str) -> io::Result<Option<Found>> {

@@ -1,9 +1,8 @@
 //! A standing that takes submissions.
 
 use std::{
-    collections::{BTreeMap, HashSet},
     io,
-    ops::{Bound, ControlFlow},
+    ops::ControlFlow,
     sync::atomic::{AtomicU64, Ordering},
     thread,
 };
@@ -11,8 +10,13 @@ use std::{
 use compact_str::CompactString;
 use parking_lot::RwLock;
 use standings_core::{
-    Found, IndexRecord, Order, PlayerId, Position, SortKey, board::Ties, rule::Entry,
-    standing::Standing,
+    Found, IndexRecord, Order, PlayerId, Position, SortKey,
+    board::Ties,
+    rule::Entry,
+    standing::{
+        Size, Standing,
+        as_of::{AsOfRow, AsOfView, Cursor},
+    },
 };
 use standings_index::RankIndex;
 use standings_index::{Change, Spot};
@@ -37,41 +41,13 @@ struct Views(Vec<View>);
 /// The standing as it was at one instant.
 struct View {
     id: ViewId,
-    /// The number of players then.
-    players: u64,
-    /// Who changed since.
-    changed: HashSet<PlayerId>,
-    /// What those of them had who had an entry, in order.
-    before: BTreeMap<Place, IndexRecord>,
-}
-
-impl View {
-    fn keep(&mut self, player: &PlayerId, before: Option<IndexRecord>) {
-        if self.changed.insert(player.clone())
-            && let Some(before) = before
-        {
-            self.before.insert((before.key, player.as_str().into()), before);
-        }
-    }
+    rows: AsOfView,
 }
 
 /// The name of a view, never given twice: a checkpoint ends its views when it is done with a standing and again when it is
 /// done with all, and must not end that of a snapshot which began in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ViewId(u64);
-
-/// A row of a view: who, and what.
-pub(crate) type ViewRow = (CompactString, IndexRecord);
-
-/// A place in the order.
-type Place = (SortKey, CompactString);
-
-/// How far a view has been read.
-#[derive(Default)]
-pub(crate) struct ViewCursor {
-    after: Option<Place>,
-    pub(crate) done: bool,
-}
 
 static NEXT_VIEW: AtomicU64 = AtomicU64::new(0);
 
@@ -130,7 +106,7 @@ impl Live {
     ) -> Change {
         let change = self.index.get_or_insert_default().change(player, spot, record, ties);
         for view in self.views.iter_mut().flat_map(|views| &mut views.0) {
-            view.keep(player, change.previous);
+            view.rows.keep(player, change.previous);
         }
         change
     }
@@ -140,7 +116,7 @@ impl Live {
         let before = self.index.as_mut().and_then(|index| index.remove(player));
         if before.is_some() {
             for view in self.views.iter_mut().flat_map(|views| &mut views.0) {
-                view.keep(player, before);
+                view.rows.keep(player, before);
             }
         }
         before.is_some()
@@ -151,7 +127,7 @@ impl Live {
         let players = self.index().len();
         let id = ViewId(NEXT_VIEW.fetch_add(1, Ordering::Relaxed));
         let views = &mut self.views.get_or_insert_default().0;
-        views.push(View { id, players, changed: HashSet::new(), before: BTreeMap::new() });
+        views.push(View { id, rows: AsOfView::new(players) });
         id
     }
 
@@ -178,49 +154,24 @@ impl Live {
 
     /// The number of players when a view began.
     pub(crate) fn view_players(&self, id: ViewId) -> u64 {
-        self.view(id).map_or(0, |view| view.players)
+        self.view(id).map_or(0, |view| view.rows.players)
     }
 
     /// The next rows of a view in order, about so many.
-    ///
-    /// What changes after it was given was given as it was; what changes before that is kept, and found here.
-    pub(crate) fn view_rows(
-        &self,
-        id: ViewId,
-        cursor: &mut ViewCursor,
-        most: usize,
-    ) -> Vec<ViewRow> {
+    pub(crate) fn view_rows(&self, id: ViewId, cursor: &mut Cursor, most: usize) -> Vec<AsOfRow> {
         let Some(view) = self.view(id) else {
             cursor.done = true;
             return Vec::new();
         };
-        let after = cursor.after.take();
-        let from =
-            after.as_ref().map_or(Position(0), |(key, player)| self.index().through(*key, player));
-        let mut rows = Vec::with_capacity(most);
-        let mut seen = 0;
+        let from = cursor.after();
+        let from = from.map_or(Position(0), |(key, player)| self.index().through(key, player));
+        let mut piece = Vec::with_capacity(most);
         self.index().scan(from, |player: &str, record: IndexRecord| {
-            if !view.changed.contains(player) {
-                rows.push((CompactString::from(player), record));
-            }
-            seen += 1;
-            if seen < most {
-                return ControlFlow::Continue(());
-            }
-            cursor.after = Some((record.key, player.into()));
-            ControlFlow::Break(())
+            piece.push((CompactString::from(player), record));
+            if piece.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
-        cursor.done = cursor.after.is_none();
-        // What was before the end of this piece belongs to it; at the end of the standing, all that is left.
-        let low = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let high = cursor.after.clone().map_or(Bound::Unbounded, Bound::Included);
-        let unchanged = rows.len();
-        let kept = view.before.range((low, high));
-        rows.extend(kept.map(|((_, player), record)| (player.clone(), *record)));
-        if rows.len() > unchanged {
-            rows.sort_by(|a, b| (a.1.key, a.0.as_bytes()).cmp(&(b.1.key, b.0.as_bytes())));
-        }
-        rows
+        let full = piece.len() == most;
+        view.rows.merge(piece, full, cursor)
     }
 }
 
@@ -228,12 +179,8 @@ impl Live {
 impl Standing for Live {
     type Error = io::Error;
 
-    fn players(&self) -> u64 {
-        self.index().len()
-    }
-
-    fn total(&self) -> i128 {
-        self.index().total()
+    fn size(&self) -> Size {
+        Size { players: self.index().len(), total: self.index().total() }
     }
 
     fn find(&self, player: &str) -> io::Result<Option<Found>> {
@@ -283,7 +230,7 @@ mod tests {
         Live::end_view(&live, checkpoint);
         let mut live = live.write();
         set(&mut live, "b", 2);
-        let rows = live.view_rows(snapshot, &mut ViewCursor::default(), 10);
+        let rows = live.view_rows(snapshot, &mut Cursor::default(), 10);
         let players: Vec<_> = rows.iter().map(|(player, _)| player.as_str()).collect();
         assert_eq!((live.view_players(snapshot), players), (1, vec!["a"]));
     }

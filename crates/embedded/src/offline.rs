@@ -181,7 +181,7 @@ fn read_records(
 
 fn check_standings(disk: &dyn Disk, catalog: &Catalog, report: &mut CheckReport) {
     for live in catalog.boards().flat_map(|board| &board.seasons).filter_map(Season::live) {
-        report.checkpoint_players += live.read().players();
+        report.checkpoint_players += live.read().index().len();
     }
     let mut seen = BTreeSet::new();
     for file in catalog.boards().flat_map(BoardState::files) {

@@ -10,9 +10,8 @@ use std::{
 
 use parking_lot::Mutex;
 use standings_core::{
-    BoardId, IndexRecord, LocalDate, Millis, PlayerId, Position, Rank,
-    board::Ties,
-    standing::{self, Standing as _},
+    BoardId, IndexRecord, LocalDate, Millis, PlayerId, Position,
+    standing::{self, Standing as _, now},
     streak::StreakCounter,
 };
 
@@ -22,7 +21,7 @@ use super::{
     found::{Found, Source},
     freeze::Before,
     history::{StoredBest, StoredEvent},
-    reads::{Bare, bare, unreadable},
+    reads::unreadable,
     record::{BoardNo, SeasonNo},
 };
 use standings_engine::{
@@ -63,17 +62,12 @@ impl Shared {
         let friends = self.friends(player)?;
         let (found, source) = self.locate(board, which)?;
         let entry = self.entry_of(&found, &source, player, None)?;
-        let ties = found.ties(&source);
         let everyone: BTreeSet<&PlayerId> = friends.iter().chain([player]).collect();
-        let mut rows = source.ask(|standing| {
-            let ids: Vec<&str> = everyone.iter().map(|player| player.as_str()).collect();
-            let places = everyone.into_iter().zip(standing.find_many(&ids)?);
-            let seen = places.filter(|(player, _)| !found.hides(player));
-            let row = |(player, place): (&PlayerId, Option<_>)| Some(bare(player, ties, &place?));
-            Ok(seen.filter_map(row).collect::<Vec<_>>())
-        })?;
-        rows.sort_by_key(|row| row.position);
-        let ranks = ranks_among(ties, &rows);
+        let everyone: Vec<&PlayerId> = everyone.into_iter().collect();
+        let selected =
+            source.rank(&found, |ranks, gaps| now(standing::selected(ranks, gaps, &everyone)))?;
+        let ranks = standing::among(found.ties(&source), &selected.rows);
+        let rows = selected.rows;
         let rows = self.dress(&found, &source, rows)?;
         let rows = ranks.into_iter().zip(rows).map(|(rank, row)| FriendRow { rank, row }).collect();
         Ok(AmongFriends { standing: found.id, entry, rows })
@@ -312,20 +306,6 @@ fn parse_mark(mark: &Mark) -> Result<(LocalDate, BoardId)> {
     let parsed =
         split.and_then(|(date, board)| Some((date.parse().ok()?, BoardId::new(board).ok()?)));
     parsed.ok_or(EngineError::BadMark)
-}
-
-/// Ranks of rows in order among each other, by the board's own tie rule.
-fn ranks_among(ties: Ties, rows: &[Bare]) -> Vec<Rank> {
-    let mut first = 0;
-    let mut ranks = Vec::with_capacity(rows.len());
-    for (position, row) in (0..).zip(rows) {
-        let previous = usize::try_from(position).ok().and_then(|p| rows.get(p.checked_sub(1)?));
-        if previous.is_none_or(|before| before.record.key.folded != row.record.key.folded) {
-            first = position;
-        }
-        ranks.push(standing::rank(ties, Position(position), Position(first)));
-    }
-    ranks
 }
 
 /// Takes a season into account. A settled one knows the streak that reaches up to it, even where seasons before it are gone.

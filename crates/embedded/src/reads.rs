@@ -1,12 +1,10 @@
 //! Reading boards: find the standing, take the rows, add names.
 
-use std::{collections::BTreeSet, io, ops::Range, sync::Arc};
+use std::{collections::BTreeSet, io, sync::Arc};
 
 use standings_core::{
-    BoardId, IndexRecord, PlayerId, Position, Profile, Rank, Score, SortKey,
-    board::Ties,
-    distribution,
-    standing::{self, Standing},
+    BoardId, PlayerId, Profile, Score, SortKey,
+    standing::{self, Ranked, now},
 };
 
 use super::{
@@ -23,14 +21,6 @@ use standings_engine::{
 
 /// How often to look for a file that is replaced meanwhile. Twice in a row is already unlikely.
 const LOOKS: usize = 8;
-
-/// A row before it has a name.
-pub(crate) struct Bare {
-    pub(crate) player: PlayerId,
-    pub(crate) record: IndexRecord,
-    pub(crate) rank: Rank,
-    pub(crate) position: Position,
-}
 
 impl Shared {
     pub(crate) fn find(&self, board: &BoardId, which: &StandingRef) -> Result<Found> {
@@ -75,7 +65,7 @@ impl Shared {
         &self,
         found: &Found,
         source: &Source,
-        rows: Vec<Bare>,
+        rows: Vec<Ranked>,
     ) -> Result<Vec<Row>> {
         let order = found.definition.order();
         let seen = rows.into_iter().filter(|row| !found.hides(&row.player));
@@ -114,23 +104,19 @@ impl Shared {
     pub(crate) fn page(&self, board: &BoardId, query: &PageQuery) -> Result<Page> {
         let (found, source) = self.locate(board, &query.standing)?;
         let Found { definition, goal, .. } = &found;
-        let (rows, more) = source.ask(|standing| {
-            let holes = found.holes(standing)?;
-            let passing = query.filter.positions(standing, definition, *goal)?;
-            let start = match &query.start {
-                Start::Offset(offset) => holes.after(passing.start, *offset),
-                Start::After(Place { score, at, player }) => {
-                    let key = SortKey::new(definition.order(), *score, *at);
-                    standing.through(key, player)?.0.max(passing.start)
-                }
-            };
-            let end = holes.after(start, query.limit as u64).min(passing.end);
-            let rows = bare_rows(standing, found.ties(&source), start.min(end)..end)?;
-            Ok((rows, holes.seen(&(end..passing.end)) > 0))
+        let start = match &query.start {
+            Start::Offset(offset) => standing::Start::Offset(*offset),
+            Start::After(Place { score, at, player }) => {
+                standing::Start::After(SortKey::new(definition.order(), *score, *at), player)
+            }
+        };
+        // Where no score can pass, neither does one of an empty range.
+        let passing = query.filter.folded(definition, *goal).unwrap_or((0, -1));
+        let page = source.rank(&found, |ranks, gaps| {
+            now(standing::page(ranks, gaps, passing, start, query.limit))
         })?;
-        let rows = self.dress(&found, &source, rows)?;
-        let players = found.figures(&source)?.players;
-        Ok(Page { standing: found.id, rows, players, more })
+        let rows = self.dress(&found, &source, page.rows)?;
+        Ok(Page { standing: found.id, rows, players: page.players, more: page.more })
     }
 
     pub(crate) fn rows_of(
@@ -140,24 +126,12 @@ impl Shared {
         wanted: &[PlayerId],
     ) -> Result<Selected> {
         let (found, source) = self.locate(board, which)?;
-        let ties = found.ties(&source);
-        let (mut rows, missing) = source.ask(|standing| {
-            let (mut rows, mut missing) = (Vec::with_capacity(wanted.len()), Vec::new());
-            let ids: Vec<&str> = wanted.iter().map(PlayerId::as_str).collect();
-            for (player, place) in wanted.iter().zip(standing.find_many(&ids)?) {
-                match place.filter(|_| !found.hides(player)) {
-                    Some(place) => rows.push(bare(player, ties, &place)),
-                    None => missing.push(player.clone()),
-                }
-            }
-            Ok((rows, missing))
-        })?;
-        rows.sort_by_key(|row| row.position);
-        // Someone asked for twice is there once.
-        rows.dedup_by_key(|row| row.position);
-        let rows = self.dress(&found, &source, rows)?;
-        let players = found.figures(&source)?.players;
-        Ok(Selected { standing: found.id, rows, missing, players })
+        let wanted: Vec<&PlayerId> = wanted.iter().collect();
+        let selected =
+            source.rank(&found, |ranks, gaps| now(standing::selected(ranks, gaps, &wanted)))?;
+        let rows = self.dress(&found, &source, selected.rows)?;
+        let missing = selected.missing.into_iter().map(|number| wanted[number].clone()).collect();
+        Ok(Selected { standing: found.id, rows, missing, players: selected.players })
     }
 
     pub(crate) fn entry(
@@ -180,28 +154,10 @@ impl Shared {
         player: &PlayerId,
         around: Option<usize>,
     ) -> Result<Option<PlayerEntry>> {
-        if found.hides(player) {
-            return Ok(None);
-        }
-        let ties = found.ties(source);
-        let answer = source.ask(|standing| {
-            let Some(place) = standing.find(player)? else { return Ok(None) };
-            let players = standing.players();
-            let percentile = standing::percentile(players, place.first_of_score);
-            let rows = match around {
-                Some(around) => {
-                    let holes = found.holes(standing)?;
-                    let middle = Position(place.position.0 - holes.before(place.position.0));
-                    let seen = holes.seen(&(0..players));
-                    let window = standing::window(middle, around as u64, seen);
-                    let window = holes.after(0, window.start)..holes.after(0, window.end);
-                    bare_rows(standing, ties, window)?
-                }
-                None => Vec::new(),
-            };
-            Ok(Some((bare(player, ties, &place), percentile, place.record.updated_at, rows)))
-        })?;
-        let Some((row, percentile, updated_at, around)) = answer else { return Ok(None) };
+        let entry =
+            source.rank(found, |ranks, gaps| now(standing::entry(ranks, gaps, player, around)))?;
+        let Some(standing::Entry { row, percentile, around }) = entry else { return Ok(None) };
+        let updated_at = row.record.updated_at;
         let Some(row) = self.dress(found, source, vec![row])?.pop() else { return Ok(None) };
         let around = self.dress(found, source, around)?;
         let standing = found.id.clone();
@@ -217,21 +173,9 @@ impl Shared {
     ) -> Result<ScorePlace> {
         let (found, source) = self.locate(board, which)?;
         let folded = found.definition.order().fold(score);
-        let ties = found.ties(&source);
-        let (rank, percentile, rows) = source.ask(|standing| {
-            let first_of_score = standing.before_score(folded)?;
-            // Reached only now, it would come after everyone who has it.
-            let position = standing.before_score(folded + 1)?;
-            let rank = standing::rank(ties, position, first_of_score);
-            let percentile = standing::percentile(standing.players() + 1, first_of_score);
-            let holes = found.holes(standing)?;
-            let middle = Position(position.0 - holes.before(position.0));
-            let seen = holes.seen(&(0..standing.players()));
-            let window = standing::window_between(middle, around as u64, seen);
-            let window = holes.after(0, window.start)..holes.after(0, window.end);
-            Ok((rank, percentile, bare_rows(standing, ties, window)?))
-        })?;
-        let around = self.dress(&found, &source, rows)?;
+        let standing::Place { rank, percentile, around } =
+            source.rank(&found, |ranks, gaps| now(standing::place(ranks, gaps, folded, around)))?;
+        let around = self.dress(&found, &source, around)?;
         let rank = RankAnswer::exact(rank);
         Ok(ScorePlace { standing: found.id, rank, percentile, around })
     }
@@ -244,7 +188,7 @@ impl Shared {
         let (found, source) = self.locate(board, which)?;
         let order = found.definition.order();
         let scores =
-            source.ask(|standing| distribution::distribution(&found.seen(standing)?, order))?;
+            source.rank(&found, |ranks, gaps| now(standing::distribution(ranks, gaps, order)))?;
         Ok(Distribution {
             standing: found.id,
             players: scores.players,
@@ -312,34 +256,4 @@ pub(crate) fn unreadable(error: &io::Error) -> EngineError {
 pub(crate) fn unwritable(error: &io::Error) -> EngineError {
     tracing::error!(%error, "a frozen standing cannot be written");
     out_of_order("the disk does not take the write")
-}
-
-pub(crate) fn bare(player: &PlayerId, ties: Ties, found: &standings_core::Found) -> Bare {
-    Bare {
-        player: player.clone(),
-        record: found.record,
-        rank: standing::rank(ties, found.position, found.first_of_score),
-        position: found.position,
-    }
-}
-
-fn bare_rows(
-    standing: &dyn Standing<Error = io::Error>,
-    ties: Ties,
-    positions: Range<u64>,
-) -> io::Result<Vec<Bare>> {
-    let mut rows =
-        Vec::with_capacity(usize::try_from(positions.end - positions.start).unwrap_or(0));
-    let mut position = positions.start;
-    let mut invalid = Ok(());
-    standing::rows(standing, ties, positions, |player, record, rank| {
-        match PlayerId::new(player) {
-            Ok(player) => rows.push(Bare { player, record, rank, position: Position(position) }),
-            // A place that an erased player left.
-            Err(_) if player.is_empty() => {}
-            Err(error) => invalid = Err(super::rows::invalid(error.to_string())),
-        }
-        position += 1;
-    })?;
-    invalid.map(|()| rows)
 }

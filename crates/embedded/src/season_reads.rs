@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use standings_core::{BoardId, PlayerId, distribution};
+use standings_core::{BoardId, PlayerId, standing};
 
 use super::{
     Shared,
@@ -97,7 +97,7 @@ impl Shared {
         Ok(SeasonInfo {
             state: season.state(found.now),
             players,
-            mean: distribution::mean_of(players, total, found.definition.order()),
+            mean: standing::mean(players, total, found.definition.order()),
             successes,
             streaks: found.goal.map(|_| streaks),
             span: season.span,

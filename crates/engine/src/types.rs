@@ -8,8 +8,7 @@ use standings_core::{
     SeasonId, SeasonSpan,
 };
 pub use standings_core::{
-    distribution::{Bin, Decile},
-    standing::Filter,
+    standing::{Bin, Decile, Filter},
     streak::Streak,
 };
 
