@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 # Parts of the benchmark, in order. None runs beside another: they share the machine with what they measure.
-BENCHES := index http restart scale history soak
+BENCHES := index http named restart scale history soak
 EXAMPLES := tournament puzzle-game role-playing-bot commit-challenge
 
 .PHONY: help run test test-faults fuzz fuzz-api bench bench-build $(BENCHES:%=bench-%) bench-sql bench-docs examples $(EXAMPLES:%=example-%) lint lint-deps fmt
@@ -56,6 +56,9 @@ bench-index: bench-build ## The rank index beside Redis; ARGS="--help" shows wha
 
 bench-http: bench-build ## The HTTP API beside Redis
 	cargo run --quiet --release -p standings-bench -- http $(BENCH_FLAGS)
+
+bench-named: bench-build ## Players with names: clients that page beside submissions; ARGS="--beside PROGRAM" takes turns with another build
+	cargo run --quiet --release -p standings-bench -- named $(BENCH_FLAGS)
 
 bench-restart: bench-build ## Import, memory, stop and restart beside Redis
 	cargo run --quiet --release -p standings-bench -- restart $(BENCH_FLAGS)

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use standings_bench::parts::{history, http, index, report, restart, scale, soak, sql};
+use standings_bench::parts::{history, http, index, named, report, restart, scale, soak, sql};
 
 /// Measures Standings beside its peers, on this machine, in one run.
 ///
@@ -18,6 +18,7 @@ struct Program {
 enum Part {
     Index(index::Arguments),
     Http(http::Arguments),
+    Named(named::Arguments),
     Restart(restart::Arguments),
     Scale(scale::Arguments),
     History(history::Arguments),
@@ -30,6 +31,7 @@ fn main() -> Result<()> {
     match Program::parse().part {
         Part::Index(arguments) => index::run(&arguments),
         Part::Http(arguments) => http::run(&arguments),
+        Part::Named(arguments) => named::run(&arguments),
         Part::Restart(arguments) => restart::run(&arguments),
         Part::Scale(arguments) => scale::run(&arguments),
         Part::History(arguments) => history::run(&arguments),

@@ -1,7 +1,6 @@
 //! The release server on a directory of its own: started, loaded, stopped, killed and started again.
 
 use std::{
-    fmt::Write as _,
     io::{BufWriter, Write as _},
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -15,7 +14,7 @@ use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    board::{Ids, first_score},
+    board::{Id, Ids, first_score},
     child,
     client::Connection,
     meter, progress,
@@ -112,6 +111,25 @@ impl Server {
 
     /// Sets everyone's first score through the API.
     pub async fn load(&self, ids: Ids, players: u64) -> Result<()> {
+        let row = |id, score| format!("{{\"user_id\":\"{id}\",\"score\":{score}}}\n");
+        self.load_rows(ids, players, row).await
+    }
+
+    /// The same with a name for each player.
+    pub async fn load_named(&self, players: u64) -> Result<()> {
+        let row = |id: Id, score| {
+            let name = &id.as_ref()[16..];
+            format!("{{\"user_id\":\"{id}\",\"score\":{score},\"user_name\":\"Player {name}\"}}\n")
+        };
+        self.load_rows(Ids::Numbered, players, row).await
+    }
+
+    async fn load_rows(
+        &self,
+        ids: Ids,
+        players: u64,
+        row: impl Fn(Id, u64) -> String,
+    ) -> Result<()> {
         progress::step(&format!("standings: loading {players} players through the API"));
         let bar = progress::bar(players, "players");
         let mut connection = Connection::open(self.address).await?;
@@ -120,8 +138,7 @@ impl Server {
             let end = players.min(at + CHUNK);
             let mut body = String::new();
             for player in at..end {
-                let (id, score) = (ids.id(player), first_score(player));
-                writeln!(body, "{{\"user_id\":\"{id}\",\"score\":{score}}}")?;
+                body.push_str(&row(ids.id(player), first_score(player)));
             }
             let request = format!(
                 "PUT /v1/boards/main/scores HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\n\

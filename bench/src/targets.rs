@@ -11,10 +11,10 @@ use crate::{
 };
 
 /// The parts, in the order in which they run.
-pub const PARTS: [&str; 6] = ["index", "http", "restart", "scale", "history", "soak"];
+pub const PARTS: [&str; 7] = ["index", "http", "named", "restart", "scale", "history", "soak"];
 
 /// The rows: the name by which figures refer to it, what it is, and the part that measures it.
-pub const ROWS: [(&str, &str, &str); 19] = [
+pub const ROWS: [(&str, &str, &str); 20] = [
     ("memory", "memory per player, everything included, 24 hex digits as id", "restart"),
     ("memory-text", "the same, ids that do not pack (any 24 bytes)", "restart"),
     ("update", "one score update inside the engine, without the flush", "index"),
@@ -27,6 +27,7 @@ pub const ROWS: [(&str, &str, &str); 19] = [
     ("around", "`GET …/scores/{user_id}?around=4`", "http"),
     ("design", "the design's own load, 2,500 submissions and 50 top-10 reads a second", "soak"),
     ("reads-under-writes", "reads while 20,000 scores a second are written", "http"),
+    ("paging", "submissions while four anonymous clients page through players with names", "named"),
     ("freeze", "closing a season, daily snapshot: no submission waits over 50 ms", "history"),
     ("restart", "restart until ready", "restart"),
     ("load", "load through `import`", "restart"),

@@ -15,6 +15,8 @@ use crate::{
 pub const POINTS: u64 = 3;
 /// Submissions of a [`Work::Batch`].
 pub const BATCH: u64 = 1_000;
+/// Rows of a [`Work::Page`].
+const PAGE: u64 = 1_000;
 /// Rows of a window: four above and four below.
 const WINDOW: u64 = 9;
 
@@ -29,6 +31,8 @@ pub enum Work {
     Top,
     /// `GET …/scores/{user_id}?around=4`
     Around,
+    /// `GET …/scores?limit=1000&offset=…` at any offset
+    Page,
     /// `POST …/scores/batch` with [`BATCH`] submissions
     Batch,
     /// The same with an event id for each
@@ -48,6 +52,14 @@ impl Work {
             Self::Top => {
                 out.extend_from_slice(b"GET /v1/scores HTTP/1.1\r\nHost: x\r\n\r\n");
                 "\"rank\":1,".to_owned()
+            }
+            Self::Page => {
+                let offset = random.below(players.saturating_sub(PAGE).max(1));
+                let line = format!(
+                    "GET /v1/scores?limit={PAGE}&offset={offset} HTTP/1.1\r\nHost: x\r\n\r\n"
+                );
+                out.extend_from_slice(line.as_bytes());
+                "{\"board\":\"main\"".to_owned()
             }
             Self::Rank | Self::Around => {
                 let query = if self == Self::Around { "?around=4" } else { "" };
