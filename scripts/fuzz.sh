@@ -13,7 +13,7 @@ coverage="-C passes=sancov-module -C llvm-args=-sanitizer-coverage-level=4 \
 host=$(rustc -vV | sed -n 's/^host: //p')
 RUSTFLAGS="$coverage" CARGO_TARGET_DIR=target cargo build --quiet --release --target "$host"
 
-for target in log request; do
+for target in log; do
     mkdir -p "target/corpus/$target"
     # Half a gigabyte is far more than any input may need.
     "target/$host/release/$target" "target/corpus/$target" "corpus/$target" -max_total_time="$seconds" \

@@ -2,13 +2,12 @@
 
 use std::{
     collections::HashMap,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
-use axum::{
-    extract::FromRequestParts,
-    http::{HeaderValue, header, request::Parts},
+use hyper::{
+    HeaderMap,
+    header::{AUTHORIZATION, HeaderValue},
 };
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -21,61 +20,36 @@ use crate::{
     problem::{Code, Problem},
 };
 
-/// Proof that the caller has a key of role admin.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Admin;
-
-/// Proof that the caller has a key of role game or above.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Game;
-
-/// Proof that the caller may read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reader;
-
-impl FromRequestParts<Arc<App>> for Admin {
-    type Rejection = Problem;
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        authorise(app, given(parts), Role::Admin).await.map(|()| Self)
-    }
+/// Who may call a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Everyone, always.
+    Open,
+    /// Readers: everyone, unless the configuration wants a key.
+    Read,
+    /// Game servers.
+    Game,
+    /// Administrators.
+    Admin,
 }
 
-impl FromRequestParts<Arc<App>> for Game {
-    type Rejection = Problem;
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        authorise(app, given(parts), Role::Game).await.map(|()| Self)
-    }
-}
-
-impl FromRequestParts<Arc<App>> for Reader {
-    type Rejection = Problem;
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        may_read(app, given(parts)).await.map(|()| Self)
-    }
-}
-
-/// What a request says of who sends it.
-fn given(parts: &Parts) -> Option<&[u8]> {
-    parts.headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes)
-}
-
-/// Whether one who sends this, the value of `Authorization`, may read.
-pub(crate) async fn may_read(app: &App, authorization: Option<&[u8]>) -> Result<(), Problem> {
-    match app.options.reads {
-        // Whatever key a reader sends, it would see the same.
-        Reads::Open => Ok(()),
-        Reads::Key => authorise(app, authorization, Role::Read).await,
-    }
-}
-
-/// Whether one who sends this has a key of a role or above, and may call now.
+/// Whether one who sends these headers may make a call now.
 pub(crate) async fn authorise(
     app: &App,
-    authorization: Option<&[u8]>,
-    needed: Role,
+    headers: &HeaderMap,
+    access: Access,
 ) -> Result<(), Problem> {
+    let needed = match access {
+        Access::Open => return Ok(()),
+        // Whatever key a reader sends, it would see the same.
+        Access::Read if app.options.reads == Reads::Open => return Ok(()),
+        Access::Read => Role::Read,
+        Access::Game => Role::Game,
+        Access::Admin => Role::Admin,
+    };
     let engine = app.engine()?;
-    let Some(key) = authorization.and_then(bearer) else { return Err(unauthorized()) };
+    let given = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
+    let Some(key) = given.and_then(bearer) else { return Err(unauthorized()) };
     let Some(info) = engine.key(&hash(key)).await? else { return Err(unauthorized()) };
     if info.role < needed {
         return Err(Problem::new(

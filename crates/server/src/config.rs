@@ -3,8 +3,8 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use anyhow::{Context, bail, ensure};
-use axum::http::HeaderValue;
 use clap::{Args, ValueEnum};
+use hyper::header::HeaderValue;
 use serde::Deserialize;
 
 use crate::telemetry::LogFormat;

@@ -1,84 +1,130 @@
-//! What happens to every request on its way in and out: its id, its limits, CORS, and the one line in the log.
+//! What happens to every request on its way in and out: its id, its limits, who may make it, CORS, and the one line in the log.
 
 use std::{
+    cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
-    sync::{
-        Arc, LazyLock,
-        atomic::{AtomicU64, Ordering},
-    },
     task::Poll,
     time::Instant,
 };
 
-use axum::{
-    Router,
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use hyper::{
+    HeaderMap, Method, Request, Response, StatusCode, Uri,
     body::Body,
-    http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header},
-    response::{IntoResponse, Response},
+    header::{self, HeaderName, HeaderValue},
+    http::request::Parts,
 };
-use hyper::{body::Incoming, service::Service as _};
-use hyper_util::service::TowerToHyperService;
 
 use crate::{
     app::App,
+    auth::authorise,
+    call::{Call, Incoming},
     config::Cors,
-    intake::intake,
+    limits::{ADDRESS_BYTES, HEADER_BYTES, REQUEST_ID_BYTES, UNREAD_BYTES, UNREAD_WAIT},
     problem::{Code, Problem},
+    reply::{Answer, BodyError, Content, Reply},
+    table::Found,
 };
-
-/// What a request's headers may have, all names and values together. Keys are short.
-const HEADER_BYTES: usize = 16 * 1024;
-/// What its address may have: a thousand ids of up to 60 bytes each. Four KiB more and hyper would not read it.
-const ADDRESS_BYTES: usize = 60 * 1024;
-
-/// The longest request id that is taken over.
-const REQUEST_ID_BYTES: usize = 64;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The router as hyper calls it.
-pub(crate) type Routes = TowerToHyperService<Router>;
-
-/// Answers one request.
-pub(crate) async fn answer(app: &App, routes: &Routes, request: Request<Incoming>) -> Response {
+/// Answers one request, whatever brought it.
+pub async fn answer<B>(app: &App, request: Request<B>) -> Response<Content>
+where
+    B: Body<Data = Bytes, Error: Into<BodyError>> + Send,
+{
     let started = Instant::now();
-    let id = request_id(request.headers());
-    let (method, uri) = (request.method().clone(), request.uri().clone());
-    let origin = request.headers().get(header::ORIGIN).cloned();
-    let mut response = if let Some(detail) = too_large(&uri, request.headers()) {
-        Problem::new(Code::HeadersTooLarge, detail).closing().into_response()
-    } else if method == Method::OPTIONS {
-        preflight()
-    } else {
-        let (parts, body) = request.into_parts();
-        let (body, unread) = intake(body);
-        let call = routes.call(Request::from_parts(parts, body));
-        let mut response = match unwinding(call).await {
-            Ok(Ok(response)) => response,
-            Err(problem) => problem.into_response(),
-        };
-        if let Some(unread) = unread
-            && !unread.finish().await
-        {
-            let close = HeaderValue::from_static("close");
-            response.headers_mut().insert(header::CONNECTION, close);
-        }
-        response
+    let (mut parts, body) = request.into_parts();
+    let mut body = pin!(body.map_err(Into::into));
+    let id = request_id(&parts.headers);
+    let (answer, allow) = respond(app, &parts, body.as_mut(), started).await;
+    let stays = match &answer {
+        Err(problem) if problem.closes() => false,
+        _ => read_rest(body).await,
     };
-    // Pages may read, not write: a key in a page is a key that everyone has.
-    if matches!(method, Method::GET | Method::HEAD | Method::OPTIONS) {
-        let_pages_read(&app.options.cors, origin, response.headers_mut());
+    log(app, &parts, &id, &answer, started);
+
+    // The map of the request's headers becomes that of the answer.
+    let origin = parts.headers.remove(header::ORIGIN);
+    let mut headers = std::mem::take(&mut parts.headers);
+    headers.clear();
+    let (status, content) = match answer {
+        Ok(reply) => {
+            reply.say(&mut headers);
+            (reply.status, reply.content)
+        }
+        Err(problem) => {
+            problem.say(&mut headers);
+            (problem.code().status(), Content::Full(problem.body().into()))
+        }
+    };
+    if let Some(allow) = allow {
+        headers.insert(header::ALLOW, allow);
     }
-    let problem = response.extensions().get::<Arc<Problem>>().map(AsRef::as_ref);
-    let asked = Asked { id: id.as_bytes(), method: method.as_str(), path: uri.path() };
-    log(app, &asked, response.status(), problem, started);
-    response.headers_mut().insert(REQUEST_ID.clone(), id);
+    if parts.method == Method::OPTIONS {
+        preflight(&mut headers);
+    }
+    // Pages may read, not write: a key in a page is a key that everyone has.
+    if matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS) {
+        let_pages_read(&app.options.cors, origin, &mut headers);
+    }
+    if !stays {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    headers.insert(&REQUEST_ID, id);
+    let mut response = Response::new(content);
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
     response
 }
 
+/// Runs what answers a request, and counts it. Where only other methods have a route, also says which.
+async fn respond<'a>(
+    app: &'a App,
+    parts: &'a Parts,
+    body: Incoming<'a>,
+    started: Instant,
+) -> (Answer, Option<HeaderValue>) {
+    if let Some(detail) = too_large(&parts.uri, &parts.headers) {
+        return (Err(Problem::new(Code::HeadersTooLarge, detail).closing()), None);
+    }
+    if parts.method == Method::OPTIONS {
+        return (Ok(Reply::nothing()), None);
+    }
+    let (series, answer, allow) = match app.table.find(&parts.method, parts.uri.path()) {
+        Found::Route(route, params) => {
+            let run = async {
+                authorise(app, &parts.headers, route.access).await?;
+                let (query, headers) = (parts.uri.query(), &parts.headers);
+                (route.run)(Call { app, params, query, headers, body }).await
+            };
+            (&route.series, unwinding(run).await, None)
+        }
+        Found::Other(methods) => {
+            let detail = "the Allow header lists what this address takes; see GET /docs";
+            let refused = Problem::new(Code::MethodNotAllowed, detail);
+            (&app.table.unmatched, Err(refused), Some(methods))
+        }
+        Found::Nothing => {
+            let detail = "there is nothing at this address; GET /docs shows what there is";
+            (&app.table.unmatched, Err(Problem::new(Code::NotFound, detail)), None)
+        }
+    };
+    series.answered(status(&answer), started.elapsed());
+    (answer, allow)
+}
+
+fn status(answer: &Answer) -> StatusCode {
+    match answer {
+        Ok(reply) => reply.status,
+        Err(problem) => problem.code().status(),
+    }
+}
+
 /// A handler that panics costs its request, not the connection, and is a mistake of ours.
-pub(crate) async fn unwinding<T>(answer: impl Future<Output = T>) -> Result<T, Problem> {
+async fn unwinding(answer: impl Future<Output = Answer>) -> Answer {
     let mut answer = pin!(answer);
     let caught = std::future::poll_fn(|context| {
         match catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context))) {
@@ -86,52 +132,57 @@ pub(crate) async fn unwinding<T>(answer: impl Future<Output = T>) -> Result<T, P
             Err(_) => Poll::Ready(None),
         }
     });
-    caught.await.ok_or_else(|| {
-        Problem::new(Code::Internal, "this is a mistake of the server; its log says more")
-            .caused_by("a handler panicked")
-            .closing()
+    caught.await.unwrap_or_else(|| {
+        let detail = "this is a mistake of the server; its log says more";
+        Err(Problem::new(Code::Internal, detail).caused_by("a handler panicked").closing())
     })
 }
 
-/// What is logged of a request.
-pub(crate) struct Asked<'a> {
-    pub(crate) id: &'a [u8],
-    pub(crate) method: &'a str,
-    pub(crate) path: &'a str,
+/// Reads what a handler left of the body, if that is little. Whether the connection can be used again.
+///
+/// An answer can be ready before the body has arrived: a missing key, an unknown address. hyper then closes the connection
+/// without announcing it, and a client that keeps connections open runs into the closed one with its next request.
+async fn read_rest(mut body: Incoming<'_>) -> bool {
+    if body.is_end_stream() {
+        return true;
+    }
+    if body.size_hint().lower() > UNREAD_BYTES {
+        return false;
+    }
+    let rest = async {
+        let mut bytes = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+            if bytes > UNREAD_BYTES {
+                return false;
+            }
+        }
+        true
+    };
+    tokio::time::timeout(UNREAD_WAIT, rest).await.unwrap_or(false)
 }
 
 /// The one line that a request leaves. A problem is logged here and nowhere else.
-pub(crate) fn log(
-    app: &App,
-    asked: &Asked<'_>,
-    status: StatusCode,
-    problem: Option<&Problem>,
-    start: Instant,
-) {
-    let status = status.as_u16();
-    let &Asked { method, path, .. } = asked;
+fn log(app: &App, parts: &Parts, id: &HeaderValue, answer: &Answer, started: Instant) {
     // An id is ASCII, whoever gave it.
-    let id = || str::from_utf8(asked.id).unwrap_or_default();
-    if let Some(problem) = problem {
-        app.metrics.refused(problem.code());
-        let (code, detail, cause) = (problem.code().name(), problem.detail(), problem.cause());
-        if problem.code().status().is_server_error() {
-            tracing::warn!(request_id = id(), method, path, status, code, detail, cause, "failed");
-        } else {
-            tracing::debug!(
-                request_id = id(),
-                method,
-                path,
-                status,
-                code,
-                detail,
-                cause,
-                "refused"
-            );
+    let request_id = || id.to_str().unwrap_or_default();
+    let (method, path) = (parts.method.as_str(), parts.uri.path());
+    let status = status(answer).as_u16();
+    let Err(problem) = answer else {
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            let (request_id, took) = (request_id(), started.elapsed());
+            tracing::debug!(request_id, method, path, status, ?took, "answered");
         }
+        return;
+    };
+    app.metrics.refused(problem.code());
+    let (code, detail, cause) = (problem.code().name(), problem.detail(), problem.cause());
+    if problem.code().status().is_server_error() {
+        let request_id = request_id();
+        tracing::warn!(request_id, method, path, status, code, detail, cause, "failed");
     } else if tracing::enabled!(tracing::Level::DEBUG) {
-        let took = start.elapsed();
-        tracing::debug!(request_id = id(), method, path, status, ?took, "answered");
+        let request_id = request_id();
+        tracing::debug!(request_id, method, path, status, code, detail, cause, "refused");
     }
 }
 
@@ -143,21 +194,22 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
     })
 }
 
-/// Whether an id may be taken over.
-pub(crate) fn is_harmless(id: &[u8]) -> bool {
+fn is_harmless(id: &[u8]) -> bool {
     (1..=REQUEST_ID_BYTES).contains(&id.len())
         && id.iter().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(b))
 }
 
-/// Unlike that of any other process, and counted up within this one.
-pub(crate) fn new_request_id() -> [u8; 16] {
-    static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| {
-        let mut seed = [0; 8];
-        // Without random numbers ids still differ within the process, which is what a log needs.
-        let _ = getrandom::fill(&mut seed);
-        AtomicU64::new(u64::from_le_bytes(seed))
-    });
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+/// Counted up by each thread, from where no other begins.
+fn new_request_id() -> [u8; 16] {
+    thread_local! {
+        static NEXT: Cell<u64> = {
+            let mut seed = [0; 8];
+            // Without random numbers ids still differ within the thread.
+            let _ = getrandom::fill(&mut seed);
+            Cell::new(u64::from_le_bytes(seed))
+        };
+    }
+    let number = NEXT.replace(NEXT.get().wrapping_add(1));
     let mut text = [0; 16];
     for (at, digit) in text.iter_mut().enumerate() {
         let nibble = (number >> (60 - 4 * at)) & 15;
@@ -177,14 +229,6 @@ fn too_large(uri: &Uri, headers: &HeaderMap) -> Option<String> {
     } else {
         None
     }
-}
-
-/// What a head may be, for whoever sent one so large that it was not read. hyper reads no more than 100 headers.
-pub(crate) fn head_limits() -> String {
-    format!(
-        "an address may have up to {ADDRESS_BYTES} bytes; a request may have up to 100 headers of {HEADER_BYTES} bytes, names \
-         and values together"
-    )
 }
 
 /// Says in an answer which page may read it.
@@ -207,10 +251,8 @@ fn let_pages_read(cors: &Cors, origin: Option<HeaderValue>, answer: &mut HeaderM
     }
 }
 
-fn preflight() -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    let headers = response.headers_mut();
+/// Answers a browser that asks what a page may do.
+fn preflight(headers: &mut HeaderMap) {
     for (name, value) in [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD"),
         (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, x-request-id, last-event-id"),
@@ -218,12 +260,14 @@ fn preflight() -> Response {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    response
 }
 
 #[cfg(test)]
 mod tests {
+    use http_body_util::{Empty, Full};
+
     use super::*;
+    use crate::config::HttpOptions;
 
     #[test]
     fn a_sane_request_id_is_kept_and_any_other_replaced() {
@@ -237,5 +281,25 @@ mod tests {
             assert_eq!(id(bad).len(), 16, "{bad:?}");
         }
         assert_ne!(id(""), id(""));
+    }
+
+    #[tokio::test]
+    async fn a_request_needs_no_connection() {
+        let app = App::new(HttpOptions::default());
+        let health = Request::get("/healthz").body(Empty::new()).unwrap();
+        let answered = answer(&app, health).await;
+        assert_eq!(answered.status(), StatusCode::OK);
+        assert_eq!(answered.headers()[header::CONTENT_TYPE], "application/json");
+        let body = answered.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(body, r#"{"status":"ok"}"#);
+        let body = Full::new(Bytes::from_static(b"{}"));
+        let answered = answer(&app, Request::post("/v1/scores").body(body).unwrap()).await;
+        assert_eq!(answered.status(), StatusCode::SERVICE_UNAVAILABLE);
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_panics_costs_its_request() {
+        let refused = unwinding(async { panic!("a mistake") }).await.map(drop).unwrap_err();
+        assert_eq!((refused.code(), refused.closes()), (Code::Internal, true));
     }
 }

@@ -7,20 +7,22 @@ use std::{
     pin::pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 
-use anyhow::Context;
+use anyhow::Context as _;
 use hyper::{server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use standings_embedded::open_mailbox;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     runtime::{self, Handle},
     sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch},
+    time::{Instant, sleep},
 };
 use tokio_rustls::{
     TlsAcceptor,
@@ -30,17 +32,7 @@ use tokio_rustls::{
     },
 };
 
-use crate::{
-    app::{App, router},
-    config::TlsFiles,
-    edge::{self, Routes},
-    hot,
-    refusals::Refusals,
-    socket::Socket,
-};
-
-/// The largest head that is read at all; what lies between this and the edge's own limit gets a problem document.
-const HEAD_BUFFER: usize = 128 * 1024;
+use crate::{app::App, config::TlsFiles, edge, limits::HEAD_BYTES, socket::Socket};
 
 /// How long accepting rests when the process has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -48,10 +40,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// What every connection is served with.
 struct Server {
     app: Arc<App>,
-    routes: Routes,
     http: http1::Builder,
     tls: Option<TlsAcceptor>,
-    series: hot::Series,
     /// Set when the server stops.
     stopping: AtomicBool,
 }
@@ -67,18 +57,10 @@ pub async fn run(
 ) {
     let options = app.options.clone();
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(options.idle_timeout)
-        // Not `pipeline_flush`: it keeps an answer back while unread bytes wait, and so loses one that refuses a body.
-        .max_header_size(HEAD_BUFFER);
-    let server = Arc::new(Server {
-        routes: Routes::new(router(&app)),
-        series: hot::Series::of(&app.metrics),
-        app,
-        http,
-        tls,
-        stopping: AtomicBool::new(false),
-    });
+    // Not `pipeline_flush`: it keeps an answer back while unread bytes wait, and so loses one that refuses a body. An answer is
+    // short, and copying it behind its head costs less than writing two pieces. Time is kept by `Idle`.
+    http.header_read_timeout(None).max_header_size(HEAD_BYTES).writev(false);
+    let server = Arc::new(Server { app, http, tls, stopping: AtomicBool::new(false) });
     let permits = Arc::new(Semaphore::new(options.max_connections.min(Semaphore::MAX_PERMITS)));
     let workers = match Workers::start() {
         Ok(workers) => workers,
@@ -186,38 +168,88 @@ async fn connection(server: &Arc<Server>, socket: TcpStream, stopped: watch::Rec
     }
 }
 
-async fn serve<S>(server: &Arc<Server>, stream: S, mut stopped: watch::Receiver<()>)
+async fn serve<S>(server: &Server, stream: S, mut stopped: watch::Receiver<()>)
 where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: AsyncRead + AsyncWrite + Unpin,
 {
-    let socket = Socket::new(stream, server.app.options.body_timeout);
-    let left = {
-        let mut plain = pin!(hot::serve(&server.app, &server.series, &server.stopping, socket));
-        tokio::select! {
-            left = plain.as_mut() => left,
-            _ = stopped.changed() => plain.await,
-        }
-    };
-    // What is left is for hyper.
-    let Some(socket) = left else { return };
-    if server.stopping.load(Ordering::Relaxed) {
-        stopped.mark_changed();
-    }
-    let stream = TokioIo::new(Refusals::new(&server.app, socket));
-    let service = service_fn(|request| {
-        let server = Arc::clone(server);
-        async move { Ok::<_, Infallible>(edge::answer(&server.app, &server.routes, request).await) }
+    let Server { app, http, stopping, .. } = server;
+    let idle = &Idle::new();
+    let service = service_fn(|request| async {
+        idle.end();
+        let answer = edge::answer(app, request).await;
+        idle.begin();
+        Ok::<_, Infallible>(answer)
     });
-    let mut connection = pin!(server.http.serve_connection(stream, service));
-    let end = tokio::select! {
-        end = connection.as_mut() => end,
-        _ = stopped.changed() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+    let socket = Socket::new(stream, app.options.body_timeout, idle);
+    let mut connection = pin!(http.serve_connection(TokioIo::new(socket), service));
+    let patience = app.options.idle_timeout;
+    let (mut timer, mut stop) = (pin!(sleep(patience)), pin!(stopped.changed()));
+    let (mut registered, mut stops) = (false, false);
+    let end = std::future::poll_fn(|context| {
+        // Timer and signal wake this task whichever poll of it they have seen, so that they need not see each.
+        if !registered {
+            registered = true;
+            let _ = (stop.as_mut().poll(context), timer.as_mut().poll(context));
         }
-    };
-    if let Err(error) = end {
-        tracing::debug!(%error, "connection broke off");
+        if !stops && stopping.load(Ordering::Relaxed) {
+            stops = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        if let Poll::Ready(end) = connection.as_mut().poll(context) {
+            return Poll::Ready(end.map_err(|error| error.to_string()));
+        }
+        while timer.is_elapsed() {
+            let left = idle.left(patience);
+            if left.is_zero() {
+                return Poll::Ready(Err("nothing came in time".to_owned()));
+            }
+            timer.as_mut().reset(Instant::now() + left);
+            let _ = timer.as_mut().poll(context);
+        }
+        Poll::Pending
+    });
+    if let Err(error) = end.await {
+        tracing::debug!(error, "connection broke off");
+    }
+}
+
+/// Since when a connection waits for its client. One timer a connection looks at it, and not one a request.
+pub(crate) struct Idle {
+    start: Instant,
+    /// In milliseconds from the start, or `BUSY`.
+    since: AtomicU64,
+}
+
+/// A request is being answered, and has bounds of its own.
+const BUSY: u64 = u64::MAX;
+
+impl Idle {
+    fn new() -> Self {
+        Self { start: Instant::now(), since: AtomicU64::new(0) }
+    }
+
+    fn begin(&self) {
+        let since = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(0);
+        self.since.store(since, Ordering::Relaxed);
+    }
+
+    fn end(&self) {
+        self.since.store(BUSY, Ordering::Relaxed);
+    }
+
+    /// Begins anew: the client takes what is written.
+    pub(crate) fn restart(&self) {
+        if self.since.load(Ordering::Relaxed) != BUSY {
+            self.begin();
+        }
+    }
+
+    /// How much longer the client is waited for.
+    fn left(&self, patience: Duration) -> Duration {
+        match self.since.load(Ordering::Relaxed) {
+            BUSY => patience,
+            since => (Duration::from_millis(since) + patience).saturating_sub(self.start.elapsed()),
+        }
     }
 }
 

@@ -1,20 +1,15 @@
 //! A body of one JSON text a line, read as it comes, with bounded memory.
 
-use std::sync::Arc;
+use std::time::Duration;
 
-use axum::{
-    body::{Body, Bytes},
-    extract::{FromRequest, Request},
-};
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use serde::de::DeserializeOwned;
 use standings_engine::ScoreRow;
 
 use crate::{
-    app::App,
-    extract::{Media, next_data, parse_item, slow_body, without_mark},
+    call::{Call, Incoming, Media, in_time, next_data},
+    json::{Object, parse_item, without_mark},
     problem::{Code, Problem},
-    wire::Object,
 };
 
 /// The longest line. A row has an id, two numbers and a name: less than 1 KiB even with every character escaped.
@@ -24,9 +19,10 @@ const LINE_BYTES: usize = 64 * 1024;
 const CHUNK_ROWS: usize = 4096;
 
 /// The rows of an import, as they arrive.
-pub(crate) struct Rows {
-    app: Arc<App>,
-    body: Body,
+pub(crate) struct Rows<'a> {
+    body: Incoming<'a>,
+    /// How long the body may stand still.
+    patience: Duration,
     /// What has arrived and not been read.
     buffer: BytesMut,
     ended: bool,
@@ -34,16 +30,13 @@ pub(crate) struct Rows {
     line: u64,
 }
 
-impl FromRequest<Arc<App>> for Rows {
-    type Rejection = Problem;
-    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
-        Media::of(request.headers(), Media::Ndjson, &[Media::Ndjson])?;
-        let body = request.into_body();
-        Ok(Self { app: Arc::clone(app), body, buffer: BytesMut::new(), ended: false, line: 0 })
+impl<'a> Rows<'a> {
+    pub(crate) fn of(call: Call<'a>) -> Result<Self, Problem> {
+        Media::of(call.headers, Media::Ndjson, &[Media::Ndjson])?;
+        let (body, patience) = (call.body, call.app.options.body_timeout);
+        Ok(Self { body, patience, buffer: BytesMut::new(), ended: false, line: 0 })
     }
-}
 
-impl Rows {
     /// The next rows, each written as a `T`; none at the end. An error comes after the rows before it were given out.
     pub(crate) async fn chunk<T>(&mut self) -> (Vec<ScoreRow>, Option<Problem>)
     where
@@ -89,9 +82,7 @@ impl Rows {
                 let detail = format!("a line may have up to {LINE_BYTES} bytes");
                 return Err(Problem::new(Code::BodyTooLarge, detail));
             }
-            let data =
-                tokio::time::timeout(self.app.options.body_timeout, next_data(&mut self.body));
-            match data.await.map_err(|_| slow_body())?? {
+            match in_time(self.patience, next_data(&mut self.body)).await? {
                 Some(data) => self.buffer.extend_from_slice(&data),
                 None => self.ended = true,
             }

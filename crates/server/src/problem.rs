@@ -2,10 +2,9 @@
 
 use std::{borrow::Cow, fmt::Display, time::Duration};
 
-use axum::{
-    body::Body,
-    http::{HeaderMap, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
+use hyper::{
+    HeaderMap, StatusCode,
+    header::{self, HeaderValue},
 };
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use standings_core::rule::Rejection;
@@ -152,9 +151,8 @@ impl Problem {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// The headers that it is sent with.
-    pub(crate) fn headers(&self) -> HeaderMap {
-        let mut headers = HeaderMap::new();
+    /// Writes the headers that it is sent with.
+    pub(crate) fn say(&self, headers: &mut HeaderMap) {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
         if let Some(wait) = self.retry_after {
             // Rounded up: a client that comes back a little early would be refused again.
@@ -164,10 +162,6 @@ impl Problem {
         if self.code == Code::Unauthorized {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if self.close {
-            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
-        headers
     }
 
     /// What is only logged.
@@ -194,17 +188,6 @@ struct Type(Code);
 impl Serialize for Type {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("/docs#{}", self.0.name()))
-    }
-}
-
-/// The problem travels beside the response as an extension, so that the edge logs and counts it, once.
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        let mut response = Response::new(Body::from(self.body()));
-        *response.status_mut() = self.code.status();
-        *response.headers_mut() = self.headers();
-        response.extensions_mut().insert(std::sync::Arc::new(self));
-        response
     }
 }
 
@@ -292,9 +275,9 @@ mod tests {
 
     #[test]
     fn a_retry_is_never_advised_too_early() {
-        let response = Problem::new(Code::Overloaded, "later")
-            .retry_after(Duration::from_millis(1001))
-            .into_response();
-        assert_eq!(response.headers()[header::RETRY_AFTER], "2");
+        let mut headers = HeaderMap::new();
+        let later = Problem::new(Code::Overloaded, "later");
+        later.retry_after(Duration::from_millis(1001)).say(&mut headers);
+        assert_eq!(headers[header::RETRY_AFTER], "2");
     }
 }

@@ -12,6 +12,8 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
+use crate::listen::Idle;
+
 /// How long, and for how many bytes, what a client still sends is read after the last answer.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 16 * 1024 * 1024;
@@ -20,11 +22,10 @@ const LINGER_BYTES: usize = 16 * 1024 * 1024;
 /// - Closing while the client still sends would make the kernel reset the connection, and the client may lose the answer
 ///   that tells it to stop (413). So the end is announced first, and what arrives is thrown away for a moment.
 /// - A write that makes no progress for a time fails.
-pub(crate) struct Socket<S> {
+pub(crate) struct Socket<'a, S> {
     stream: S,
-    /// What was read from the stream before and is to be read again, as far as `again_from` has not come.
-    again: Box<[u8]>,
-    again_from: usize,
+    /// Begins anew with what is written.
+    idle: &'a Idle,
     stall: Duration,
     /// Runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
@@ -32,15 +33,9 @@ pub(crate) struct Socket<S> {
     lingering: Option<(Pin<Box<Sleep>>, usize)>,
 }
 
-impl<S> Socket<S> {
-    pub(crate) fn new(stream: S, stall: Duration) -> Self {
-        let again = Box::default();
-        Self { stream, again, again_from: 0, stall, waiting: None, lingering: None }
-    }
-
-    /// The same stream, of which these bytes are read first.
-    pub(crate) fn with_read(self, bytes: &[u8]) -> Self {
-        Self { again: bytes.into(), again_from: 0, ..self }
+impl<'a, S> Socket<'a, S> {
+    pub(crate) fn new(stream: S, stall: Duration, idle: &'a Idle) -> Self {
+        Self { stream, idle, stall, waiting: None, lingering: None }
     }
 
     fn progress<T>(
@@ -59,48 +54,27 @@ impl<S> Socket<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Socket<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for Socket<'_, S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let this = &mut *self;
-        if this.again_from < this.again.len() {
-            let left = &this.again[this.again_from..];
-            let now = left.len().min(buffer.remaining());
-            buffer.put_slice(&left[..now]);
-            this.again_from += now;
-            if this.again_from == this.again.len() {
-                (this.again, this.again_from) = (Box::default(), 0);
-            }
-            return Poll::Ready(Ok(()));
-        }
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<'_, S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let poll = Pin::new(&mut self.stream).poll_write(context, bytes);
+        if poll.is_ready() {
+            self.idle.restart();
+        }
         self.progress(context, poll)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let poll = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.progress(context, poll)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

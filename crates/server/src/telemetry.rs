@@ -2,8 +2,8 @@
 
 use std::{io::IsTerminal as _, sync::Arc, time::Duration};
 
-use axum::http::StatusCode;
 use clap::ValueEnum;
+use hyper::StatusCode;
 use parking_lot::Mutex;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
@@ -151,7 +151,7 @@ impl Metrics {
 }
 
 /// The series of one route: what is nearly always wanted is at hand, without a look-up by labels.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct RouteSeries {
     route: &'static str,
     method: &'static str,

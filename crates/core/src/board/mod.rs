@@ -19,7 +19,8 @@ use crate::{
     span::{Keep, Span},
     time::Millis,
 };
-use wire::{Object, Wire};
+pub use wire::Object;
+use wire::Wire;
 
 /// How points change the score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -105,9 +105,9 @@ fn one() -> u32 {
 
 /// What is written as a JSON object and nothing else. Without it an array would do too, its elements taken as the fields
 /// in their order, and `[]` would be a definition.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(transparent)]
-pub(super) struct Object<T>(pub(super) T);
+pub struct Object<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -1,23 +1,16 @@
 //! Boards, and taking a player off one.
 
-use std::sync::Arc;
-
-use axum::{
-    extract::State,
-    http::{StatusCode, Uri},
-};
+use serde::Deserialize;
 use standings_core::Board;
-use standings_engine::{BoardInfo, Put};
+use standings_engine::{BoardInfo, Put, SeasonRef};
+use utoipa::IntoParams;
 
 use crate::{
-    app::App,
-    auth::{Admin, Reader},
-    extract::{Json, NoParams, OfPlayer, OnBoard, Params},
+    call::Call,
     openapi::{BoardList, BoardSchema, DefinitionSchema},
-    wire::{BoardReply, ListReply, json, no_content},
+    reply::{Answer, Reply, created, json},
+    wire::{BoardReply, ListReply},
 };
-
-use super::{Answer, season_param};
 
 fn reply(board: &BoardInfo) -> BoardReply<'_> {
     BoardReply {
@@ -37,9 +30,10 @@ fn reply(board: &BoardInfo) -> BoardReply<'_> {
     responses((status = 200, description = "All boards by id.", body = BoardList)),
     security((), ("key" = ["read"])),
 )]
-pub(crate) async fn list(State(app): State<Arc<App>>, _: Reader, _: NoParams) -> Answer {
-    let boards = app.engine()?.boards().await?;
-    Ok(json(StatusCode::OK, &ListReply { data: boards.iter().map(reply).collect() }))
+pub(crate) async fn list(call: Call<'_>) -> Answer {
+    call.no_query()?;
+    let boards = call.engine()?.boards().await?;
+    json(&ListReply { data: boards.iter().map(reply).collect() })
 }
 
 /// Read a board's definition, with the current season.
@@ -52,14 +46,10 @@ pub(crate) async fn list(State(app): State<Arc<App>>, _: Reader, _: NoParams) ->
     responses((status = 200, description = "The board.", body = BoardSchema)),
     security((), ("key" = ["read"])),
 )]
-pub(crate) async fn get(
-    State(app): State<Arc<App>>,
-    _: Reader,
-    OnBoard(board): OnBoard,
-    _: NoParams,
-) -> Answer {
-    let board = app.engine()?.board(&board).await?;
-    Ok(json(StatusCode::OK, &reply(&board)))
+pub(crate) async fn get(call: Call<'_>) -> Answer {
+    let board = call.board()?;
+    call.no_query()?;
+    json(&reply(&call.engine()?.board(&board).await?))
 }
 
 /// Create a board, or change what may change.
@@ -78,22 +68,18 @@ pub(crate) async fn get(
     ),
     security(("key" = ["admin"])),
 )]
-pub(crate) async fn put(
-    State(app): State<Arc<App>>,
-    _: Admin,
-    OnBoard(board): OnBoard,
-    _: NoParams,
-    Json(definition): Json<Board>,
-) -> Answer {
-    let put = app.engine()?.put_board(&board, definition.clone()).await?;
+pub(crate) async fn put(call: Call<'_>) -> Answer {
+    let (board, engine) = (call.board()?, call.engine()?);
+    call.no_query()?;
+    let definition: Board = call.json().await?;
+    let put = engine.put_board(&board, definition.clone()).await?;
     tracing::info!(%board, ?put, "board put");
-    let status = match put {
-        Put::Created => StatusCode::CREATED,
-        Put::Changed => StatusCode::OK,
-    };
     let reply =
         BoardReply { id: &board, definition: &definition, current_season: None, players: None };
-    Ok(json(status, &reply))
+    match put {
+        Put::Created => created(&reply),
+        Put::Changed => json(&reply),
+    }
 }
 
 /// Delete a board with all its seasons.
@@ -106,15 +92,23 @@ pub(crate) async fn put(
     responses((status = 204, description = "It is gone.")),
     security(("key" = ["admin"])),
 )]
-pub(crate) async fn delete(
-    State(app): State<Arc<App>>,
-    _: Admin,
-    OnBoard(board): OnBoard,
-    _: NoParams,
-) -> Answer {
-    app.engine()?.delete_board(&board).await?;
+pub(crate) async fn delete(call: Call<'_>) -> Answer {
+    let board = call.board()?;
+    call.no_query()?;
+    call.engine()?.delete_board(&board).await?;
     tracing::info!(%board, "board deleted");
-    Ok(no_content())
+    Ok(Reply::nothing())
+}
+
+/// Of which season a player is taken off.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SeasonParam {
+    /// `current` (the default), `previous`, or an id.
+    #[serde(deserialize_with = "super::season")]
+    #[param(value_type = Option<String>)]
+    season: Option<SeasonRef>,
 }
 
 /// Take one player off a season, open or closed.
@@ -123,25 +117,14 @@ pub(crate) async fn delete(
     path = "/v1/boards/{board}/scores/{user_id}",
     operation_id = "remove_entry",
     tag = "Scores",
-    params(
-        ("board" = String, Path),
-        ("user_id" = String, Path),
-        ("season" = Option<String>, Query, description = "`current` (the default), `previous`, or an id."),
-    ),
+    params(("board" = String, Path), ("user_id" = String, Path), SeasonParam),
     responses((status = 204, description = "The player is off; ranks have closed up.")),
     security(("key" = ["admin"])),
 )]
-pub(crate) async fn remove_entry(
-    State(app): State<Arc<App>>,
-    _: Admin,
-    OnBoard(board): OnBoard,
-    OfPlayer(player): OfPlayer,
-    uri: Uri,
-) -> Answer {
-    let mut params = Params::parse(uri.query())?;
-    let season = season_param(&mut params)?.unwrap_or_default();
-    params.finish("season")?;
-    app.engine()?.remove_entry(&board, &season, &player).await?;
+pub(crate) async fn remove_entry(call: Call<'_>) -> Answer {
+    let (board, player) = (call.board()?, call.player()?);
+    let season = call.query::<SeasonParam>()?.season.unwrap_or_default();
+    call.engine()?.remove_entry(&board, &season, &player).await?;
     tracing::info!(%board, %season, %player, "entry removed");
-    Ok(no_content())
+    Ok(Reply::nothing())
 }

@@ -1,22 +1,15 @@
 //! The lists of players' friends.
 
-use std::sync::Arc;
-
-use axum::{extract::State, http::StatusCode, response::Response};
 use standings_core::PlayerId;
 
 use crate::{
-    app::App,
-    auth::{Game, Reader},
-    extract::{Json, NoParams, OfPlayer, invalid},
-    wire::{FriendsBody, FriendsListReply, json_sized},
+    call::{Call, invalid},
+    reply::{Answer, json_sized},
+    wire::{FriendsBody, FriendsListReply},
 };
 
-use super::Answer;
-
-fn reply(friends: &[PlayerId]) -> Response {
-    let reply = FriendsListReply { user_ids: friends };
-    json_sized(StatusCode::OK, 32 + friends.len() * 24, &reply)
+fn reply(friends: &[PlayerId]) -> Answer {
+    json_sized(32 + friends.len() * 24, &FriendsListReply { user_ids: friends })
 }
 
 /// Replace the list of a player's friends.
@@ -32,17 +25,13 @@ fn reply(friends: &[PlayerId]) -> Response {
     responses((status = 200, description = "The list as it is now: without repeated ids and the player itself.", body = FriendsListReply)),
     security(("key" = ["game"])),
 )]
-pub(crate) async fn put(
-    State(app): State<Arc<App>>,
-    _: Game,
-    OfPlayer(player): OfPlayer,
-    _: NoParams,
-    Json(body): Json<FriendsBody>,
-) -> Answer {
-    let player = player.printable().map_err(invalid)?;
-    let friends = body.of(&player)?;
-    app.engine()?.put_friends(&player, friends.clone()).await?;
-    Ok(reply(&friends))
+pub(crate) async fn put(call: Call<'_>) -> Answer {
+    let player = call.player()?.printable().map_err(invalid)?;
+    call.no_query()?;
+    let engine = call.engine()?;
+    let friends = call.json::<FriendsBody>().await?.of(&player)?;
+    engine.put_friends(&player, friends.clone()).await?;
+    reply(&friends)
 }
 
 /// Read the list of a player's friends.
@@ -55,11 +44,8 @@ pub(crate) async fn put(
     responses((status = 200, description = "The list, in the order given; empty where there is none.", body = FriendsListReply)),
     security((), ("key" = ["read"])),
 )]
-pub(crate) async fn get(
-    State(app): State<Arc<App>>,
-    _: Reader,
-    OfPlayer(player): OfPlayer,
-    _: NoParams,
-) -> Answer {
-    Ok(reply(&app.engine()?.friends(&player).await?))
+pub(crate) async fn get(call: Call<'_>) -> Answer {
+    let player = call.player()?;
+    call.no_query()?;
+    reply(&call.engine()?.friends(&player).await?)
 }

@@ -1,26 +1,21 @@
 //! What a player did: submissions, seasons, snapshots.
 
-use std::sync::Arc;
-
-use axum::{
-    extract::State,
-    http::{StatusCode, Uri},
-};
-use standings_core::{Board, BoardId, Millis, SeasonId, limits::PAGE_ROWS};
+use serde::Deserialize;
+use standings_core::{Board, BoardId, LocalDate, Millis, SeasonId};
 use standings_engine::{
     Engine, EngineError, EventsQuery, PlayerSeasonsQuery, PlayerSnapshotsQuery, SeasonsQuery,
 };
+use utoipa::IntoParams;
 
 use crate::{
-    app::App,
-    auth::Reader,
-    extract::{OfPlayer, Params, season_id},
-    mark::PlayerList,
+    call::Call,
+    cursor::PlayerList,
+    limits::SHORT_ROWS,
     problem::Problem,
-    wire::{EventsReply, PlayerSeasonsReply, PlayerSnapshotsReply, json_sized},
+    query::whole,
+    reply::{Answer, json_sized},
+    wire::{EventsReply, PlayerSeasonsReply, PlayerSnapshotsReply},
 };
-
-use super::Answer;
 
 /// Rows of a page where the client does not say.
 const DEFAULT_ROWS: usize = 10;
@@ -28,8 +23,20 @@ const DEFAULT_ROWS: usize = 10;
 /// About what one row takes in a reply.
 const ROW_BYTES: usize = 160;
 
-fn limit(params: &mut Params<'_>) -> Result<usize, Problem> {
-    Ok(params.whole("limit", 1..=PAGE_ROWS)?.unwrap_or(DEFAULT_ROWS))
+/// Which submissions of a player are wanted.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct EventsParams {
+    /// Only those of one board.
+    #[param(value_type = Option<String>)]
+    board: Option<BoardId>,
+    /// Submissions in the page; 10 by default.
+    #[serde(deserialize_with = "whole::<1, 1000, _, _>")]
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+    /// `next` of the page before, with the same `board`.
+    before: Option<String>,
 }
 
 /// List a player's accepted submissions, newest first.
@@ -40,33 +47,47 @@ fn limit(params: &mut Params<'_>) -> Result<usize, Problem> {
     path = "/v1/players/{user_id}/scores",
     operation_id = "player_scores",
     tag = "Players",
-    params(
-        ("user_id" = String, Path),
-        ("board" = Option<String>, Query, description = "Only those of one board."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Submissions in the page; 10 by default."),
-        ("before" = Option<String>, Query, description = "`next` of the page before, with the same `board`."),
-    ),
+    params(("user_id" = String, Path), EventsParams),
     responses((status = 200, description = "The submissions.", body = EventsReply)),
     security((), ("key" = ["read"])),
 )]
-pub(crate) async fn scores(
-    State(app): State<Arc<App>>,
-    _: Reader,
-    OfPlayer(player): OfPlayer,
-    uri: Uri,
-) -> Answer {
-    let mut params = Params::parse(uri.query())?;
-    let board = params.board("board")?;
+pub(crate) async fn scores(call: Call<'_>) -> Answer {
+    let player = call.player()?;
+    let EventsParams { board, limit, before } = call.query()?;
     let list = PlayerList { of: "scores", player: &player, board: board.as_ref() };
-    let (limit, before) = (limit(&mut params)?, list.before(&mut params)?);
-    params.finish("board, limit and before")?;
+    let before = before.map(|text| list.decode(&text)).transpose()?;
+    let limit = limit.unwrap_or(DEFAULT_ROWS);
     let query = EventsQuery { board: board.clone(), before, limit };
-    let page = app.engine()?.player_events(&player, &query).await?;
+    let _turn = call.app.long_reads.turn_if(limit > SHORT_ROWS).await?;
+    let page = call.engine()?.player_events(&player, &query).await?;
     let reply = EventsReply {
         data: page.events.iter().map(Into::into).collect(),
-        next: page.next.map(|mark| list.encode(&mark)),
+        next: page.next.map(|mark| list.encode(mark)),
     };
-    Ok(json_sized(StatusCode::OK, 64 + reply.data.len() * ROW_BYTES, &reply))
+    json_sized(64 + reply.data.len() * ROW_BYTES, &reply)
+}
+
+/// Which seasons of a player are wanted.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PlayerSeasonsParams {
+    /// The board; the default board by default.
+    #[param(value_type = Option<String>)]
+    board: Option<BoardId>,
+    /// From this season on, or from the one of this date in the board's zone.
+    #[param(example = "2026-W40")]
+    from: Option<String>,
+    /// Up to this season, or to the one of this date. A season that was ended by hand means all its parts, `2026-11.2` one.
+    #[param(example = "2026-11-15")]
+    to: Option<String>,
+    /// Seasons in the page; 10 by default.
+    #[serde(deserialize_with = "whole::<1, 1000, _, _>")]
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+    /// `next` of the page before.
+    #[param(value_type = Option<String>)]
+    before: Option<SeasonId>,
 }
 
 /// List a player's seasons on a board, newest first.
@@ -80,35 +101,22 @@ pub(crate) async fn scores(
     path = "/v1/players/{user_id}/seasons",
     operation_id = "player_seasons",
     tag = "Players",
-    params(
-        ("user_id" = String, Path),
-        ("board" = Option<String>, Query, description = "The board; the default board by default."),
-        ("from" = Option<String>, Query, example = "2026-W40", description = "From this season on, or from the one of this date in the board's zone."),
-        ("to" = Option<String>, Query, example = "2026-11-15", description = "Up to this season, or to the one of this date. A season that was ended by hand means all its parts, and `2026-11.2` one of them."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Seasons in the page; 10 by default."),
-        ("before" = Option<String>, Query, description = "`next` of the page before."),
-    ),
+    params(("user_id" = String, Path), PlayerSeasonsParams),
     responses((status = 200, description = "The seasons.", body = PlayerSeasonsReply)),
     security((), ("key" = ["read"])),
 )]
-pub(crate) async fn seasons(
-    State(app): State<Arc<App>>,
-    _: Reader,
-    OfPlayer(player): OfPlayer,
-    uri: Uri,
-) -> Answer {
-    let mut params = Params::parse(uri.query())?;
-    let board = params.board("board")?.unwrap_or_else(|| app.default_board.clone());
-    let (from, to) = (params.take("from"), params.take("to"));
-    let before = params.take("before").map(|id| season_id(&id)).transpose()?;
-    let limit = limit(&mut params)?;
-    params.finish("board, from, to, limit and before")?;
-    let engine = app.engine()?;
-    let (from, to) = between(engine, &board, from.as_deref(), to.as_deref()).await?;
+pub(crate) async fn seasons(call: Call<'_>) -> Answer {
+    let player = call.player()?;
+    let PlayerSeasonsParams { board, from, to, limit, before } = call.query()?;
+    let board = board.as_ref().unwrap_or(&call.app.default_board);
+    let engine = call.engine()?;
+    let _turn = call.app.long_reads.turn_if(true).await?;
+    let (from, to) = between(engine, board, from.as_deref(), to.as_deref()).await?;
+    let limit = limit.unwrap_or(DEFAULT_ROWS);
     let query = PlayerSeasonsQuery { from, to, before, limit };
-    let seasons = engine.player_seasons(&player, &board, &query).await?;
-    let reply = PlayerSeasonsReply::from(&seasons);
-    Ok(json_sized(StatusCode::OK, 128 + seasons.seasons.len() * ROW_BYTES, &reply))
+    let seasons = engine.player_seasons(&player, board, &query).await?;
+    let size = 128 + seasons.seasons.len() * ROW_BYTES;
+    json_sized(size, &PlayerSeasonsReply::from(&seasons))
 }
 
 /// The first instant of what `from` names, and the first one after what `to` names.
@@ -146,7 +154,7 @@ async fn instants(
     if let Some(instants) = definition.instants_named(text) {
         return Ok(instants);
     }
-    let id = season_id(text).map_err(|_| {
+    let id = SeasonId::parse(text).map_err(|_| {
         Problem::malformed("give a season of the board, or a date such as 2026-02-21")
     })?;
     // When a season was ended by hand, only the engine knows.
@@ -174,6 +182,28 @@ async fn part(
     Ok(part.map(|span| (span.starts_at, span.ends_at)))
 }
 
+/// Which entries of a player in snapshots are wanted.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PlayerSnapshotsParams {
+    /// Only those of one board.
+    #[param(value_type = Option<String>)]
+    board: Option<BoardId>,
+    /// From this date on.
+    #[param(value_type = Option<String>, example = "2026-02-01")]
+    from: Option<LocalDate>,
+    /// Up to this date.
+    #[param(value_type = Option<String>, example = "2026-02-21")]
+    to: Option<LocalDate>,
+    /// Entries in the page; 10 by default.
+    #[serde(deserialize_with = "whole::<1, 1000, _, _>")]
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+    /// `next` of the page before, with the same `board`.
+    before: Option<String>,
+}
+
 /// List a player's entries in snapshots, newest first.
 ///
 /// Of the same date, by board id. Names are those of the date.
@@ -182,39 +212,27 @@ async fn part(
     path = "/v1/players/{user_id}/snapshots",
     operation_id = "player_snapshots",
     tag = "Players",
-    params(
-        ("user_id" = String, Path),
-        ("board" = Option<String>, Query, description = "Only those of one board."),
-        ("from" = Option<String>, Query, example = "2026-02-01", description = "From this date on."),
-        ("to" = Option<String>, Query, example = "2026-02-21", description = "Up to this date."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries in the page; 10 by default."),
-        ("before" = Option<String>, Query, description = "`next` of the page before, with the same `board`."),
-    ),
+    params(("user_id" = String, Path), PlayerSnapshotsParams),
     responses((status = 200, description = "The entries.", body = PlayerSnapshotsReply)),
     security((), ("key" = ["read"])),
 )]
-pub(crate) async fn snapshots(
-    State(app): State<Arc<App>>,
-    _: Reader,
-    OfPlayer(player): OfPlayer,
-    uri: Uri,
-) -> Answer {
-    let mut params = Params::parse(uri.query())?;
-    let board = params.board("board")?;
-    let (from, to) = (params.date("from")?, params.date("to")?);
+pub(crate) async fn snapshots(call: Call<'_>) -> Answer {
+    let player = call.player()?;
+    let PlayerSnapshotsParams { board, from, to, limit, before } = call.query()?;
     if let (Some(from), Some(to)) = (from, to)
         && from > to
     {
         return Err(Problem::malformed("from must not be after to"));
     }
     let list = PlayerList { of: "snapshots", player: &player, board: board.as_ref() };
-    let (limit, before) = (limit(&mut params)?, list.before(&mut params)?);
-    params.finish("board, from, to, limit and before")?;
+    let before = before.map(|text| list.decode(&text)).transpose()?;
+    let limit = limit.unwrap_or(DEFAULT_ROWS);
     let query = PlayerSnapshotsQuery { board: board.clone(), from, to, before, limit };
-    let page = app.engine()?.player_snapshots(&player, &query).await?;
+    let _turn = call.app.long_reads.turn_if(true).await?;
+    let page = call.engine()?.player_snapshots(&player, &query).await?;
     let reply = PlayerSnapshotsReply {
         data: page.snapshots.iter().map(Into::into).collect(),
-        next: page.next.map(|mark| list.encode(&mark)),
+        next: page.next.map(|mark| list.encode(mark)),
     };
-    Ok(json_sized(StatusCode::OK, 64 + reply.data.len() * ROW_BYTES, &reply))
+    json_sized(64 + reply.data.len() * ROW_BYTES, &reply)
 }

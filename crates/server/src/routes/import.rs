@@ -1,23 +1,17 @@
 //! Imports: NDJSON of any length, read as it comes.
 
-use std::sync::Arc;
-
-use axum::{extract::State, http::StatusCode};
 use serde::{Serialize, de::DeserializeOwned};
 use standings_core::{BoardId, SeasonId};
 use standings_engine::{Engine, EngineError, ScoreRow, StandingImport};
 use utoipa::ToSchema;
 
 use crate::{
-    app::App,
-    auth::Admin,
-    extract::{NoParams, OfDate, OfSeason, OnBoard},
+    call::Call,
     ndjson::Rows,
     problem::{Code, Problem},
-    wire::{RowBody, SnapshotReply, SnapshotRowBody, json},
+    reply::{Answer, json},
+    wire::{RowBody, SnapshotReply, SnapshotRowBody},
 };
-
-use super::Answer;
 
 /// What was set.
 #[derive(Serialize, ToSchema)]
@@ -43,14 +37,10 @@ pub(crate) struct ScoresSet<'a> {
     responses((status = 200, description = "All rows are set.", body = ScoresSet)),
     security(("key" = ["admin"])),
 )]
-pub(crate) async fn scores(
-    State(app): State<Arc<App>>,
-    _: Admin,
-    OnBoard(board): OnBoard,
-    _: NoParams,
-    mut rows: Rows,
-) -> Answer {
-    let engine = app.engine()?;
+pub(crate) async fn scores(call: Call<'_>) -> Answer {
+    let (board, engine) = (call.board()?, call.engine()?);
+    call.no_query()?;
+    let mut rows = Rows::of(call)?;
     let mut applied = 0;
     let (mut chunk, mut bad) = rows.chunk::<RowBody>().await;
     let mut begun = None;
@@ -74,7 +64,7 @@ pub(crate) async fn scores(
         begun = Some(set);
     };
     tracing::info!(%board, %season, rows = applied, "scores set");
-    Ok(json(StatusCode::OK, &ScoresSet { board: &board, season: &season, rows: applied }))
+    json(&ScoresSet { board: &board, season: &season, rows: applied })
 }
 
 /// Sets rows in the season in which that was begun, or begins it.
@@ -137,18 +127,14 @@ pub(crate) struct SeasonImported<'a> {
     responses((status = 200, description = "The season is as given.", body = SeasonImported)),
     security(("key" = ["admin"])),
 )]
-pub(crate) async fn season(
-    State(app): State<Arc<App>>,
-    _: Admin,
-    OnBoard(board): OnBoard,
-    OfSeason(season): OfSeason,
-    _: NoParams,
-    rows: Rows,
-) -> Answer {
-    let import = app.engine()?.import_season(&board, &season).await?;
+pub(crate) async fn season(call: Call<'_>) -> Answer {
+    let (board, season, engine) = (call.board()?, call.season()?, call.engine()?);
+    call.no_query()?;
+    let rows = Rows::of(call)?;
+    let import = engine.import_season(&board, &season).await?;
     let players = whole::<RowBody>(import, rows).await?;
     tracing::info!(%board, %season, players, "season imported");
-    Ok(json(StatusCode::OK, &SeasonImported { season: &season, players }))
+    json(&SeasonImported { season: &season, players })
 }
 
 /// Import a snapshot whole.
@@ -165,22 +151,18 @@ pub(crate) async fn season(
     responses((status = 200, description = "The snapshot is as given.", body = SnapshotReply)),
     security(("key" = ["admin"])),
 )]
-pub(crate) async fn snapshot(
-    State(app): State<Arc<App>>,
-    _: Admin,
-    OnBoard(board): OnBoard,
-    OfDate(snapshot): OfDate,
-    _: NoParams,
-    rows: Rows,
-) -> Answer {
-    let import = app.engine()?.import_snapshot(&board, snapshot).await?;
+pub(crate) async fn snapshot(call: Call<'_>) -> Answer {
+    let (board, snapshot, engine) = (call.board()?, call.date()?, call.engine()?);
+    call.no_query()?;
+    let rows = Rows::of(call)?;
+    let import = engine.import_snapshot(&board, snapshot).await?;
     let players = whole::<SnapshotRowBody>(import, rows).await?;
     tracing::info!(%board, %snapshot, players, "snapshot imported");
-    Ok(json(StatusCode::OK, &SnapshotReply { snapshot, players }))
+    json(&SnapshotReply { snapshot, players })
 }
 
 /// Puts all rows in place of what was there, or none. Returns the number of players.
-async fn whole<T>(mut import: Box<dyn StandingImport>, mut rows: Rows) -> Result<u64, Problem>
+async fn whole<T>(mut import: Box<dyn StandingImport>, mut rows: Rows<'_>) -> Result<u64, Problem>
 where
     T: DeserializeOwned + Into<ScoreRow>,
 {
@@ -205,7 +187,7 @@ where
 mod tests {
     use std::time::Duration;
 
-    use axum::response::IntoResponse as _;
+    use hyper::HeaderMap;
 
     use super::*;
 
@@ -218,7 +200,9 @@ mod tests {
         assert!(problem.detail().starts_with("the first 4096 rows were applied: "));
         assert!(!problem.detail().contains("nothing was applied"));
         assert!(problem.cause().is_some_and(|cause| cause.contains("more writes are waiting")));
-        assert_eq!(problem.into_response().headers()["retry-after"], "3");
+        let mut headers = HeaderMap::new();
+        problem.say(&mut headers);
+        assert_eq!(headers["retry-after"], "3");
         let retry_after = Duration::from_secs(1);
         let unavailable = EngineError::Unavailable { why: "no room".into(), retry_after };
         assert_eq!(refused(1, unavailable).code(), Code::OutcomeUnknown);

@@ -1,19 +1,13 @@
 //! Access keys.
 
-use std::sync::Arc;
-
-use axum::{extract::State, http::StatusCode};
-
 use crate::{
-    app::App,
-    auth::{Admin, hash, new_key},
-    extract::{Json, NoParams, OfKey},
+    auth::{hash, new_key},
+    call::Call,
     openapi::KeyList,
     problem::{Code, Problem},
-    wire::{KeyReply, ListReply, NewKey, Time, json, no_content},
+    reply::{Answer, Reply, created, json},
+    wire::{KeyReply, ListReply, NewKey, Time},
 };
-
-use super::Answer;
 
 /// List the keys by name. The keys themselves are stored nowhere.
 #[utoipa::path(
@@ -24,15 +18,16 @@ use super::Answer;
     responses((status = 200, description = "All keys.", body = KeyList)),
     security(("key" = ["admin"])),
 )]
-pub(crate) async fn list(State(app): State<Arc<App>>, _: Admin, _: NoParams) -> Answer {
-    let keys = app.engine()?.keys().await?;
+pub(crate) async fn list(call: Call<'_>) -> Answer {
+    call.no_query()?;
+    let keys = call.engine()?.keys().await?;
     let listed = keys.iter().map(|key| KeyReply {
         name: &key.name,
         role: key.role,
         created_at: Some(Time(key.created_at)),
         key: None,
     });
-    Ok(json(StatusCode::OK, &ListReply { data: listed.collect() }))
+    json(&ListReply { data: listed.collect() })
 }
 
 /// Make a key.
@@ -47,19 +42,17 @@ pub(crate) async fn list(State(app): State<Arc<App>>, _: Admin, _: NoParams) -> 
     responses((status = 201, description = "The key.", body = KeyReply)),
     security(("key" = ["admin"])),
 )]
-pub(crate) async fn create(
-    State(app): State<Arc<App>>,
-    _: Admin,
-    _: NoParams,
-    Json(new): Json<NewKey>,
-) -> Answer {
+pub(crate) async fn create(call: Call<'_>) -> Answer {
+    call.no_query()?;
+    let engine = call.engine()?;
+    let new: NewKey = call.json().await?;
     let key = new_key().map_err(|error| {
         Problem::new(Code::Internal, "no random numbers are to be had").caused_by(error)
     })?;
-    app.engine()?.put_key(&new.name, new.role, hash(key.as_bytes()), false).await?;
+    engine.put_key(&new.name, new.role, hash(key.as_bytes()), false).await?;
     tracing::info!(name = %new.name, role = ?new.role, "key made");
     let reply = KeyReply { name: &new.name, role: new.role, created_at: None, key: Some(&key) };
-    Ok(json(StatusCode::CREATED, &reply))
+    created(&reply)
 }
 
 /// Delete a key. It stops working at once.
@@ -72,13 +65,10 @@ pub(crate) async fn create(
     responses((status = 204, description = "It is gone.")),
     security(("key" = ["admin"])),
 )]
-pub(crate) async fn delete(
-    State(app): State<Arc<App>>,
-    _: Admin,
-    OfKey(name): OfKey,
-    _: NoParams,
-) -> Answer {
-    app.engine()?.delete_key(&name).await?;
+pub(crate) async fn delete(call: Call<'_>) -> Answer {
+    let name = call.key_name()?;
+    call.no_query()?;
+    call.engine()?.delete_key(&name).await?;
     tracing::info!(%name, "key deleted");
-    Ok(no_content())
+    Ok(Reply::nothing())
 }

@@ -1,33 +1,15 @@
-//! What an operator asks, and what answers where there is no route.
+//! What an operator asks.
 
-use std::sync::Arc;
-
-use axum::{
-    body::Body,
-    extract::State,
-    http::{HeaderValue, StatusCode, header},
-    response::Response,
-};
+use hyper::header::CONTENT_SECURITY_POLICY;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    app::App,
-    auth::Admin,
-    extract::{Json, NoParams},
+    call::Call,
     openapi,
-    problem::{Code, Problem},
-    wire::{BackupTo, json},
+    reply::{Answer, Reply, json},
+    wire::BackupTo,
 };
-
-use super::Answer;
-
-fn text(content_type: &'static str, body: impl Into<Body>) -> Response {
-    let mut response = Response::new(body.into());
-    let content_type = HeaderValue::from_static(content_type);
-    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
-    response
-}
 
 /// That the server is as asked.
 #[derive(Serialize, ToSchema)]
@@ -44,8 +26,8 @@ pub(crate) struct Status {
     tag = "Operations",
     responses((status = 200, description = "It is.", body = Status)),
 )]
-pub(crate) async fn healthz() -> Response {
-    json(StatusCode::OK, &Status { status: "ok" })
+pub(crate) async fn healthz(_: Call<'_>) -> Answer {
+    json(&Status { status: "ok" })
 }
 
 /// Whether it answers truthfully now: 503 until recovery is complete.
@@ -56,9 +38,9 @@ pub(crate) async fn healthz() -> Response {
     tag = "Operations",
     responses((status = 200, description = "It does.", body = Status)),
 )]
-pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Answer {
-    app.engine()?.ready().await?;
-    Ok(json(StatusCode::OK, &Status { status: "ready" }))
+pub(crate) async fn readyz(call: Call<'_>) -> Answer {
+    call.engine()?.ready().await?;
+    json(&Status { status: "ready" })
 }
 
 /// Counters and histograms for Prometheus.
@@ -68,9 +50,12 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Answer {
     operation_id = "metrics",
     tag = "Operations",
     responses((status = 200, description = "All series.", body = String, content_type = "application/openmetrics-text")),
+    security((), ("key" = ["read"])),
 )]
-pub(crate) async fn metrics(State(app): State<Arc<App>>, _: NoParams) -> Response {
-    text("application/openmetrics-text; version=1.0.0; charset=utf-8", app.metrics.text())
+pub(crate) async fn metrics(call: Call<'_>) -> Answer {
+    call.no_query()?;
+    let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(Reply::text(media, call.app.metrics.text()))
 }
 
 /// This document.
@@ -81,8 +66,9 @@ pub(crate) async fn metrics(State(app): State<Arc<App>>, _: NoParams) -> Respons
     tag = "Operations",
     responses((status = 200, description = "The API in OpenAPI 3.1.", body = Object)),
 )]
-pub(crate) async fn openapi(_: NoParams) -> Response {
-    text("application/json", openapi::document())
+pub(crate) async fn openapi(call: Call<'_>) -> Answer {
+    call.no_query()?;
+    Ok(Reply::text("application/json", openapi::document()))
 }
 
 /// This document, for people.
@@ -93,14 +79,12 @@ pub(crate) async fn openapi(_: NoParams) -> Response {
     tag = "Operations",
     responses((status = 200, description = "A page that needs nothing from elsewhere.", body = String, content_type = "text/html")),
 )]
-pub(crate) async fn docs(_: NoParams) -> Response {
-    let mut page = text("text/html; charset=utf-8", include_str!("../docs.html"));
+pub(crate) async fn docs(call: Call<'_>) -> Answer {
+    call.no_query()?;
     // Nothing on the page comes from elsewhere or goes there.
-    let policy = HeaderValue::from_static(
-        "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'",
-    );
-    page.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-    page
+    let policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'";
+    let page = Reply::text("text/html; charset=utf-8", include_str!("../docs.html"));
+    Ok(page.with(CONTENT_SECURITY_POLICY, policy))
 }
 
 /// What this is.
@@ -112,10 +96,11 @@ struct Index {
     openapi: &'static str,
 }
 
-pub(crate) async fn index(_: NoParams) -> Response {
+pub(crate) async fn index(call: Call<'_>) -> Answer {
+    call.no_query()?;
     let version = env!("CARGO_PKG_VERSION");
     let reply = Index { name: "standings", version, docs: "/docs", openapi: "/openapi.json" };
-    json(StatusCode::OK, &reply)
+    json(&reply)
 }
 
 /// A finished backup.
@@ -137,25 +122,12 @@ pub(crate) struct Backup {
     responses((status = 200, description = "The copy is complete and consistent.", body = Backup)),
     security(("key" = ["admin"])),
 )]
-pub(crate) async fn backup(
-    State(app): State<Arc<App>>,
-    _: Admin,
-    _: NoParams,
-    Json(to): Json<BackupTo>,
-) -> Answer {
-    let made = app.engine()?.backup(&to.path).await?;
+pub(crate) async fn backup(call: Call<'_>) -> Answer {
+    call.no_query()?;
+    let engine = call.engine()?;
+    let to: BackupTo = call.json().await?;
+    let made = engine.backup(&to.path).await?;
     let path = made.path.display().to_string();
     tracing::info!(path, sequence = made.sequence, bytes = made.bytes, "backup made");
-    Ok(json(StatusCode::OK, &Backup { path, sequence: made.sequence, bytes: made.bytes }))
-}
-
-pub(crate) async fn not_found() -> Problem {
-    Problem::new(Code::NotFound, "there is nothing at this address; GET /docs shows what there is")
-}
-
-pub(crate) async fn method_not_allowed() -> Problem {
-    Problem::new(
-        Code::MethodNotAllowed,
-        "the Allow header lists what this address takes; see GET /docs",
-    )
+    json(&Backup { path, sequence: made.sequence, bytes: made.bytes })
 }

@@ -1,25 +1,18 @@
 //! Players and their profiles.
 
-use std::sync::Arc;
-
-use axum::{
-    extract::State,
-    http::{StatusCode, Uri},
-};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use standings_core::{Name, PlayerId, Profile, player::AvatarUrl};
 use standings_engine::{CurrentEntry, NameQuery};
+use utoipa::IntoParams;
 
 use crate::{
-    app::App,
-    auth::{Admin, Game, Reader},
-    extract::{Json, NoParams, OfPlayer, Params, invalid},
+    call::{Call, invalid},
     openapi::NamedList,
     problem::Problem,
-    wire::{CurrentReply, ListReply, NamedReply, PlayerReply, ProfileBody, json, no_content},
+    reply::{Answer, Reply, json},
+    wire::{CurrentReply, ListReply, NamedReply, PlayerReply, ProfileBody},
 };
-
-use super::Answer;
 
 /// Boards in a player's answer.
 const BOARDS: usize = 100;
@@ -59,17 +52,13 @@ fn reply<'a>(
     responses((status = 200, description = "The profile is as given now.", body = PlayerReply)),
     security(("key" = ["game"])),
 )]
-pub(crate) async fn put(
-    State(app): State<Arc<App>>,
-    _: Game,
-    OfPlayer(player): OfPlayer,
-    _: NoParams,
-    Json(body): Json<ProfileBody>,
-) -> Answer {
-    let player = player.printable().map_err(invalid)?;
-    let profile = Profile::try_from(body)?;
-    app.engine()?.put_player(&player, profile.clone()).await?;
-    Ok(json(StatusCode::OK, &reply(&player, &profile, None)))
+pub(crate) async fn put(call: Call<'_>) -> Answer {
+    let player = call.player()?.printable().map_err(invalid)?;
+    call.no_query()?;
+    let engine = call.engine()?;
+    let profile = Profile::try_from(call.json::<ProfileBody>().await?)?;
+    engine.put_player(&player, profile.clone()).await?;
+    json(&reply(&player, &profile, None))
 }
 
 /// Read a player's profile, with current scores and ranks.
@@ -82,14 +71,11 @@ pub(crate) async fn put(
     responses((status = 200, description = "The player.", body = PlayerReply)),
     security((), ("key" = ["read"])),
 )]
-pub(crate) async fn get(
-    State(app): State<Arc<App>>,
-    _: Reader,
-    OfPlayer(player): OfPlayer,
-    _: NoParams,
-) -> Answer {
-    let info = app.engine()?.player(&player, BOARDS).await?;
-    Ok(json(StatusCode::OK, &reply(&info.player, &info.profile, Some(&info.entries))))
+pub(crate) async fn get(call: Call<'_>) -> Answer {
+    let player = call.player()?;
+    call.no_query()?;
+    let info = call.engine()?.player(&player, BOARDS).await?;
+    json(&reply(&info.player, &info.profile, Some(&info.entries)))
 }
 
 /// Erase a player everywhere.
@@ -105,16 +91,26 @@ pub(crate) async fn get(
     responses((status = 204, description = "The player is erased.")),
     security(("key" = ["admin"])),
 )]
-pub(crate) async fn erase(
-    State(app): State<Arc<App>>,
-    _: Admin,
-    OfPlayer(player): OfPlayer,
-    _: NoParams,
-) -> Answer {
-    app.engine()?.erase_player(&player).await?;
+pub(crate) async fn erase(call: Call<'_>) -> Answer {
+    let player = call.player()?;
+    call.no_query()?;
+    call.engine()?.erase_player(&player).await?;
     // Not whom: a log outlives what is erased.
     tracing::info!("a player was erased");
-    Ok(no_content())
+    Ok(Reply::nothing())
+}
+
+/// What players are found by.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct NameParams {
+    /// The whole name: up to 100 players.
+    #[param(value_type = Option<String>)]
+    name: Option<Name>,
+    /// How the name begins: the first 20 players.
+    #[param(value_type = Option<String>)]
+    prefix: Option<Name>,
 }
 
 /// Find players by display name, in any letter case.
@@ -125,26 +121,24 @@ pub(crate) async fn erase(
     path = "/v1/players",
     operation_id = "find_players",
     tag = "Players",
-    params(
-        ("name" = Option<String>, Query, description = "The whole name: up to 100 players."),
-        ("prefix" = Option<String>, Query, description = "How the name begins: the first 20 players."),
-    ),
+    params(NameParams),
     responses((status = 200, description = "Who is called so.", body = NamedList)),
     security((), ("key" = ["read"])),
 )]
-pub(crate) async fn find(State(app): State<Arc<App>>, _: Reader, uri: Uri) -> Answer {
-    let mut params = Params::parse(uri.query())?;
-    let (name, prefix) = (params.take("name"), params.take("prefix"));
-    params.finish("name or prefix")?;
-    let valid = |text: &str| Name::new(text).map(|name| name.to_string()).map_err(invalid);
-    let (query, limit) = match (name, prefix) {
-        (Some(name), None) => (NameQuery::Is(valid(&name)?), SAME_NAME),
-        (None, Some(prefix)) => (NameQuery::StartsWith(valid(&prefix)?), SAME_PREFIX),
+pub(crate) async fn find(call: Call<'_>) -> Answer {
+    let (query, limit) = match call.query()? {
+        NameParams { name: Some(name), prefix: None } => {
+            (NameQuery::Is(name.to_string()), SAME_NAME)
+        }
+        NameParams { name: None, prefix: Some(prefix) } => {
+            (NameQuery::StartsWith(prefix.to_string()), SAME_PREFIX)
+        }
         _ => return Err(Problem::malformed("give either name or prefix")),
     };
-    let players = app.engine()?.players_by_name(&query, limit).await?;
+    let _turn = call.app.long_reads.turn_if(true).await?;
+    let players = call.engine()?.players_by_name(&query, limit).await?;
     let named = players
         .iter()
         .map(|player| NamedReply { user_id: &player.player, user_name: &player.name });
-    Ok(json(StatusCode::OK, &ListReply { data: named.collect() }))
+    json(&ListReply { data: named.collect() })
 }

@@ -1,37 +1,62 @@
 //! Reading a board.
 
-use std::sync::Arc;
+use std::collections::HashSet;
 
-use axum::{
-    extract::State,
-    http::{StatusCode, Uri},
-};
-use standings_core::{
-    BoardId, PlayerId,
-    limits::{AROUND_ROWS, IDS_PER_CALL, MAX_SCORE, PAGE_ROWS},
-};
+use serde::Deserialize;
+use standings_core::{BoardId, PlayerId, Score, limits::IDS_PER_CALL};
 use standings_engine::{
     Filter, Page, PageQuery, Place, SeasonRef, SnapshotRef, StandingId, StandingRef, Start,
 };
+use utoipa::IntoParams;
 
 use crate::{
-    app::App,
-    auth::Reader,
+    call::{Call, invalid},
     cursor::Cursor,
-    extract::{OfPlayer, OfScore, OnBoard, Params, invalid},
+    limits::SHORT_ROWS,
     problem::{Code, Problem},
-    wire::{
-        DistributionReply, EntryReply, PageReply, PlaceReply, ROW_BYTES, RowsReply, json,
-        json_body, json_sized, write_json,
-    },
+    query::{self, whole},
+    reply::{Answer, json, json_sized},
+    wire::{DistributionReply, EntryReply, PageReply, PlaceReply, ROW_BYTES, RowsReply},
 };
 
-use super::{Answer, standing_param};
-
-const PAGE_PARAMS: [&str; 6] = ["limit", "offset", "after", "min", "max", "success"];
+use super::standing;
 
 /// Rows of a page where the client does not say.
 const DEFAULT_ROWS: usize = 10;
+
+/// Which rows of a board are wanted.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageParams {
+    /// `current` (the default), `previous`, or an id.
+    #[serde(deserialize_with = "super::season")]
+    #[param(value_type = Option<String>)]
+    season: Option<SeasonRef>,
+    /// The board as it was at a date, or `latest`; instead of `season`.
+    #[serde(deserialize_with = "super::snapshot")]
+    #[param(value_type = Option<String>, example = "2026-02-21")]
+    snapshot: Option<SnapshotRef>,
+    /// Rows in the page; 10 by default.
+    #[serde(deserialize_with = "whole::<1, 1000, _, _>")]
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+    /// Rows to skip.
+    #[serde(deserialize_with = "whole::<0, 9_007_199_254_740_991, _, _>")]
+    offset: Option<u64>,
+    /// `next` of the page before. It carries season or snapshot, and filters.
+    after: Option<String>,
+    /// Scores from this number up.
+    #[param(value_type = Option<i64>)]
+    min: Option<Score>,
+    /// Scores up to this number.
+    #[param(value_type = Option<i64>)]
+    max: Option<Score>,
+    /// Only who met the board's goal, or only who did not.
+    success: Option<bool>,
+    /// Up to 1,000 players, separated by commas; alone but for `season` or `snapshot`.
+    ids: Option<String>,
+}
 
 /// Read a page of a board, or the rows of given players.
 ///
@@ -41,86 +66,49 @@ const DEFAULT_ROWS: usize = 10;
     path = "/v1/boards/{board}/scores",
     operation_id = "page",
     tag = "Scores",
-    params(
-        ("board" = String, Path),
-        ("season" = Option<String>, Query, description = "`current` (the default), `previous`, or an id."),
-        ("snapshot" = Option<String>, Query, example = "2026-02-21", description = "The board as it was at a date, or `latest`; instead of `season`."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Rows in the page; 10 by default."),
-        ("offset" = Option<u64>, Query, description = "Rows to skip."),
-        ("after" = Option<String>, Query, description = "`next` of the page before. It carries season or snapshot, and filters."),
-        ("min" = Option<i64>, Query, description = "Scores from this number up."),
-        ("max" = Option<i64>, Query, description = "Scores up to this number."),
-        ("success" = Option<bool>, Query, description = "Only who met the board's goal, or only who did not."),
-        ("ids" = Option<String>, Query, description = "Up to 1,000 players, separated by commas; alone but for `season` or `snapshot`."),
-    ),
+    params(("board" = String, Path), PageParams),
     responses((status = 200, description = "The rows.", body = PageReply)),
     security((), ("key" = ["read"])),
 )]
-pub(crate) async fn page(
-    State(app): State<Arc<App>>,
-    _: Reader,
-    OnBoard(board): OnBoard,
-    uri: Uri,
-) -> Answer {
-    let mut body = Vec::new();
-    write_page(&app, &board, uri.query(), &mut body).await?;
-    Ok(json_body(body))
-}
-
-/// Writes a page, or the rows of given players.
-pub(crate) async fn write_page(
-    app: &App,
-    board: &BoardId,
-    query: Option<&str>,
-    body: &mut Vec<u8>,
-) -> Result<(), Problem> {
-    let mut params = Params::parse(query)?;
-    if let Some(ids) = params.take("ids") {
-        params.exclusive("ids", &PAGE_PARAMS)?;
-        let standing = standing_param(&mut params)?.unwrap_or_default();
-        params.finish("ids, and season or snapshot")?;
-        return selected(app, board, &standing, &ids, body).await;
+pub(crate) async fn page(call: Call<'_>) -> Answer {
+    let board = call.board()?;
+    let mut asked: PageParams = call.query()?;
+    if let Some(ids) = asked.ids.take() {
+        return selected(call, &board, &ids, asked).await;
     }
-    let query = page_query(board, &mut params)?;
-    params.finish("season or snapshot, limit, offset, after, min, max, success or ids")?;
-    let page = app.engine()?.page(board, &query).await?;
+    let query = page_query(&board, asked)?;
+    // Each row may have a name that comes from disk.
+    let _turn = call.app.long_reads.turn_if(query.limit > SHORT_ROWS).await?;
+    let page = call.engine()?.page(&board, &query).await?;
     let reply = PageReply {
-        board,
+        board: &board,
         season: &page.standing.season,
         snapshot: page.standing.snapshot,
         data: RowsReply(&page.rows),
         total: page.rows.len(),
         players: page.players,
-        next: next(board, &page, query.filter),
+        next: next(&board, &page, query.filter),
         missing: None,
     };
-    body.reserve(256 + page.rows.len() * ROW_BYTES);
-    write_json(body, &reply)
+    json_sized(256 + page.rows.len() * ROW_BYTES, &reply)
 }
 
-pub(crate) fn page_query(board: &BoardId, params: &mut Params<'_>) -> Result<PageQuery, Problem> {
-    let standing = standing_param(params)?;
-    let limit = params.whole("limit", 1..=PAGE_ROWS)?.unwrap_or(DEFAULT_ROWS);
-    let filter = Filter {
-        min: params.score("min")?,
-        max: params.score("max")?,
-        success: params.flag("success")?,
-    };
-    if let (Some(min), Some(max)) = (filter.min, filter.max)
+fn page_query(board: &BoardId, asked: PageParams) -> Result<PageQuery, Problem> {
+    let PageParams { season, snapshot, offset, after, min, max, success, .. } = asked;
+    let standing = standing(season, snapshot)?;
+    let limit = asked.limit.unwrap_or(DEFAULT_ROWS);
+    let filter = Filter { min, max, success };
+    if let (Some(min), Some(max)) = (min, max)
         && min > max
     {
         return Err(Problem::malformed("min must not be greater than max"));
     }
-    let Some(after) = params.take("after") else {
-        let offset = params.whole("offset", 0..=MAX_SCORE.unsigned_abs())?.unwrap_or(0);
-        return Ok(PageQuery {
-            standing: standing.unwrap_or_default(),
-            filter,
-            start: Start::Offset(offset),
-            limit,
-        });
+    let Some(after) = after else {
+        let (standing, start) =
+            (standing.unwrap_or_default(), Start::Offset(offset.unwrap_or_default()));
+        return Ok(PageQuery { standing, filter, start, limit });
     };
-    params.exclusive("after", &["offset"])?;
+    query::alone("after", &[("offset", offset.is_some())])?;
     let cursor = Cursor::decode(board, &after)?;
     // A client may repeat the parameters of the first page, but not change them halfway.
     let repeats = (filter == Filter::default() || filter == cursor.filter)
@@ -156,22 +144,28 @@ fn next(board: &BoardId, page: &Page, filter: Filter) -> Option<String> {
     Some(Cursor { standing: page.standing.clone(), filter, place }.encode(board))
 }
 
-async fn selected(
-    app: &App,
-    board: &BoardId,
-    standing: &StandingRef,
-    ids: &str,
-    body: &mut Vec<u8>,
-) -> Result<(), Problem> {
+async fn selected(call: Call<'_>, board: &BoardId, ids: &str, asked: PageParams) -> Answer {
+    let PageParams { season, snapshot, limit, offset, after, min, max, success, ids: _ } = asked;
+    let others = [
+        ("limit", limit.is_some()),
+        ("offset", offset.is_some()),
+        ("after", after.is_some()),
+        ("min", min.is_some()),
+        ("max", max.is_some()),
+        ("success", success.is_some()),
+    ];
+    query::alone("ids", &others)?;
+    let standing = standing(season, snapshot)?.unwrap_or_default();
     let players = ids.split(',').map(PlayerId::new).collect::<Result<Vec<_>, _>>();
     let mut players = players.map_err(|error| invalid(error).within("ids"))?;
     // Who is asked for twice is answered once.
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     players.retain(|player| seen.insert(player.clone()));
     if players.len() > IDS_PER_CALL {
         return Err(Problem::malformed(format!("ids takes up to {IDS_PER_CALL} players")));
     }
-    let selected = app.engine()?.rows_of(board, standing, &players).await?;
+    let _turn = call.app.long_reads.turn_if(players.len() > SHORT_ROWS).await?;
+    let selected = call.engine()?.rows_of(board, &standing, &players).await?;
     let reply = PageReply {
         board,
         season: &selected.standing.season,
@@ -182,8 +176,28 @@ async fn selected(
         next: None,
         missing: Some(selected.missing.iter().map(PlayerId::as_str).collect()),
     };
-    body.reserve(256 + players.len() * ROW_BYTES);
-    write_json(body, &reply)
+    json_sized(256 + players.len() * ROW_BYTES, &reply)
+}
+
+/// What is wanted of one player's entry.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct EntryParams {
+    /// `current` (the default), `previous`, or an id.
+    #[serde(deserialize_with = "super::season")]
+    #[param(value_type = Option<String>)]
+    season: Option<SeasonRef>,
+    /// The board as it was at a date, or `latest`; instead of `season`.
+    #[serde(deserialize_with = "super::snapshot")]
+    #[param(value_type = Option<String>, example = "2026-02-21")]
+    snapshot: Option<SnapshotRef>,
+    /// Rows on each side; not together with `friends`.
+    #[serde(deserialize_with = "whole::<0, 100, _, _>")]
+    #[param(value_type = Option<u32>, minimum = 0, maximum = 100)]
+    around: Option<usize>,
+    /// The player among friends.
+    friends: Option<bool>,
 }
 
 /// Read one player's entry.
@@ -196,51 +210,43 @@ async fn selected(
     path = "/v1/boards/{board}/scores/{user_id}",
     operation_id = "entry",
     tag = "Scores",
-    params(
-        ("board" = String, Path),
-        ("user_id" = String, Path),
-        ("season" = Option<String>, Query, description = "`current` (the default), `previous`, or an id."),
-        ("snapshot" = Option<String>, Query, example = "2026-02-21", description = "The board as it was at a date, or `latest`; instead of `season`."),
-        ("around" = Option<u32>, Query, minimum = 0, maximum = 100, description = "Rows on each side; not together with `friends`."),
-        ("friends" = Option<bool>, Query, description = "The player among friends."),
-    ),
+    params(("board" = String, Path), ("user_id" = String, Path), EntryParams),
     responses((status = 200, description = "The entry.", body = EntryReply)),
     security((), ("key" = ["read"])),
 )]
-pub(crate) async fn entry(
-    State(app): State<Arc<App>>,
-    _: Reader,
-    OnBoard(board): OnBoard,
-    OfPlayer(player): OfPlayer,
-    uri: Uri,
-) -> Answer {
-    let mut body = Vec::new();
-    write_entry(&app, &board, &player, uri.query(), &mut body).await?;
-    Ok(json_body(body))
+pub(crate) async fn entry(call: Call<'_>) -> Answer {
+    let (board, player) = (call.board()?, call.player()?);
+    let EntryParams { season, snapshot, around, friends } = call.query()?;
+    let standing = standing(season, snapshot)?.unwrap_or_default();
+    let engine = call.engine()?;
+    if friends == Some(true) {
+        query::alone("friends", &[("around", around.is_some())])?;
+        let _turn = call.app.long_reads.turn_if(true).await?;
+        let among = engine.among_friends(&board, &standing, &player).await?;
+        return json_sized((2 + among.rows.len()) * ROW_BYTES, &EntryReply::among_friends(&among));
+    }
+    let entry = engine.entry(&board, &standing, &player, around).await?;
+    let size = (2 + entry.around.len()) * ROW_BYTES;
+    json_sized(size, &EntryReply::new(&entry, around.is_some()))
 }
 
-/// Writes one player's entry.
-pub(crate) async fn write_entry(
-    app: &App,
-    board: &BoardId,
-    player: &PlayerId,
-    query: Option<&str>,
-    body: &mut Vec<u8>,
-) -> Result<(), Problem> {
-    let mut params = Params::parse(query)?;
-    let standing = standing_param(&mut params)?.unwrap_or_default();
-    if params.flag("friends")? == Some(true) {
-        params.exclusive("friends", &["around"])?;
-        params.finish("season or snapshot, around or friends")?;
-        let among = app.engine()?.among_friends(board, &standing, player).await?;
-        body.reserve((2 + among.rows.len()) * ROW_BYTES);
-        return write_json(body, &EntryReply::among_friends(&among));
-    }
-    let around = params.whole("around", 0..=AROUND_ROWS)?;
-    params.finish("season or snapshot, around or friends")?;
-    let entry = app.engine()?.entry(board, &standing, player, around).await?;
-    body.reserve((2 + entry.around.len()) * ROW_BYTES);
-    write_json(body, &EntryReply::new(&entry, around.is_some()))
+/// What is wanted of the place of a score.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PlaceParams {
+    /// `current` (the default), `previous`, or an id.
+    #[serde(deserialize_with = "super::season")]
+    #[param(value_type = Option<String>)]
+    season: Option<SeasonRef>,
+    /// The board as it was at a date, or `latest`; instead of `season`.
+    #[serde(deserialize_with = "super::snapshot")]
+    #[param(value_type = Option<String>, example = "2026-02-21")]
+    snapshot: Option<SnapshotRef>,
+    /// Rows on each side; none by default.
+    #[serde(deserialize_with = "whole::<0, 100, _, _>")]
+    #[param(value_type = Option<u32>, minimum = 0, maximum = 100)]
+    around: Option<usize>,
 }
 
 /// Where a score would stand.
@@ -249,30 +255,33 @@ pub(crate) async fn write_entry(
     path = "/v1/boards/{board}/scores/at/{score}",
     operation_id = "place",
     tag = "Scores",
-    params(
-        ("board" = String, Path),
-        ("score" = i64, Path),
-        ("season" = Option<String>, Query, description = "`current` (the default), `previous`, or an id."),
-        ("snapshot" = Option<String>, Query, example = "2026-02-21", description = "The board as it was at a date, or `latest`; instead of `season`."),
-        ("around" = Option<u32>, Query, minimum = 0, maximum = 100, description = "Rows on each side; none by default."),
-    ),
+    params(("board" = String, Path), ("score" = i64, Path), PlaceParams),
     responses((status = 200, description = "The place.", body = PlaceReply)),
     security((), ("key" = ["read"])),
 )]
-pub(crate) async fn place(
-    State(app): State<Arc<App>>,
-    _: Reader,
-    OnBoard(board): OnBoard,
-    OfScore(score): OfScore,
-    uri: Uri,
-) -> Answer {
-    let mut params = Params::parse(uri.query())?;
-    let standing = standing_param(&mut params)?.unwrap_or_default();
-    let around = params.whole("around", 0..=AROUND_ROWS)?.unwrap_or(0);
-    params.finish("season or snapshot, and around")?;
-    let place = app.engine()?.place_of(&board, &standing, score, around).await?;
+pub(crate) async fn place(call: Call<'_>) -> Answer {
+    let (board, score) = (call.board()?, call.score()?);
+    let PlaceParams { season, snapshot, around } = call.query()?;
+    let standing = standing(season, snapshot)?.unwrap_or_default();
+    let around = around.unwrap_or(0);
+    let place = call.engine()?.place_of(&board, &standing, score, around).await?;
     let size = (1 + place.around.len()) * ROW_BYTES;
-    Ok(json_sized(StatusCode::OK, size, &PlaceReply::new(score, &place)))
+    json_sized(size, &PlaceReply::new(score, &place))
+}
+
+/// Of which standing the distribution is wanted.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct StandingParams {
+    /// `current` (the default), `previous`, or an id.
+    #[serde(deserialize_with = "super::season")]
+    #[param(value_type = Option<String>)]
+    season: Option<SeasonRef>,
+    /// The board as it was at a date, or `latest`; instead of `season`.
+    #[serde(deserialize_with = "super::snapshot")]
+    #[param(value_type = Option<String>, example = "2026-02-21")]
+    snapshot: Option<SnapshotRef>,
 }
 
 /// How the scores of a season or a snapshot are distributed.
@@ -281,23 +290,15 @@ pub(crate) async fn place(
     path = "/v1/boards/{board}/distribution",
     operation_id = "distribution",
     tag = "Scores",
-    params(
-        ("board" = String, Path),
-        ("season" = Option<String>, Query, description = "`current` (the default), `previous`, or an id."),
-        ("snapshot" = Option<String>, Query, example = "2026-02-21", description = "The board as it was at a date, or `latest`; instead of `season`."),
-    ),
+    params(("board" = String, Path), StandingParams),
     responses((status = 200, description = "The distribution.", body = DistributionReply)),
     security((), ("key" = ["read"])),
 )]
-pub(crate) async fn distribution(
-    State(app): State<Arc<App>>,
-    _: Reader,
-    OnBoard(board): OnBoard,
-    uri: Uri,
-) -> Answer {
-    let mut params = Params::parse(uri.query())?;
-    let standing = standing_param(&mut params)?.unwrap_or_default();
-    params.finish("season or snapshot")?;
-    let distribution = app.engine()?.distribution(&board, &standing).await?;
-    Ok(json(StatusCode::OK, &DistributionReply::from(&distribution)))
+pub(crate) async fn distribution(call: Call<'_>) -> Answer {
+    let board = call.board()?;
+    let StandingParams { season, snapshot } = call.query()?;
+    let standing = standing(season, snapshot)?.unwrap_or_default();
+    let _turn = call.app.long_reads.turn_if(true).await?;
+    let distribution = call.engine()?.distribution(&board, &standing).await?;
+    json(&DistributionReply::from(&distribution))
 }

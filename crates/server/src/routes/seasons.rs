@@ -1,30 +1,37 @@
 //! Seasons of a board.
 
-use std::sync::Arc;
-
-use axum::{
-    extract::State,
-    http::{StatusCode, Uri},
-};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use standings_core::SeasonId;
 use standings_engine::SeasonsQuery;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::{
-    app::App,
-    auth::{Admin, Reader},
-    extract::{NoBody, NoParams, OnBoard, Params, season_id},
-    wire::{SeasonsReply, json, json_sized, rate},
+    call::Call,
+    query::whole,
+    reply::{Answer, json, json_sized},
+    wire::{SeasonsReply, rate},
 };
-
-use super::Answer;
 
 /// Seasons of a page where the client does not say: two years of weeks.
 const DEFAULT_SEASONS: usize = 104;
 
-/// Seasons in one page.
-const MAX_SEASONS: usize = 1000;
+/// Which seasons are wanted.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SeasonsParams {
+    /// Only those with this year in the id.
+    #[serde(deserialize_with = "whole::<0, 9999, _, _>")]
+    #[param(minimum = 0, maximum = 9999)]
+    year: Option<i32>,
+    /// `next` of the page before.
+    #[param(value_type = Option<String>)]
+    before: Option<SeasonId>,
+    /// Seasons in the page; 104 by default.
+    #[serde(deserialize_with = "whole::<1, 1000, _, _>")]
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+}
 
 /// List a board's seasons, newest first.
 #[utoipa::path(
@@ -32,36 +39,23 @@ const MAX_SEASONS: usize = 1000;
     path = "/v1/boards/{board}/seasons",
     operation_id = "seasons",
     tag = "Seasons",
-    params(
-        ("board" = String, Path),
-        ("year" = Option<i32>, Query, minimum = 0, maximum = 9999, description = "Only those with this year in the id."),
-        ("before" = Option<String>, Query, description = "`next` of the page before."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Seasons in the page; 104 by default."),
-    ),
+    params(("board" = String, Path), SeasonsParams),
     responses((status = 200, description = "The seasons.", body = SeasonsReply)),
     security((), ("key" = ["read"])),
 )]
-pub(crate) async fn list(
-    State(app): State<Arc<App>>,
-    _: Reader,
-    OnBoard(board): OnBoard,
-    uri: Uri,
-) -> Answer {
-    let mut params = Params::parse(uri.query())?;
-    let query = SeasonsQuery {
-        year: params.whole("year", 0..=9999)?,
-        before: params.take("before").map(|id| season_id(&id)).transpose()?,
-        limit: params.whole("limit", 1..=MAX_SEASONS)?.unwrap_or(DEFAULT_SEASONS),
-    };
-    params.finish("year, before and limit")?;
-    let page = app.engine()?.seasons(&board, &query).await?;
+pub(crate) async fn list(call: Call<'_>) -> Answer {
+    let board = call.board()?;
+    let SeasonsParams { year, before, limit } = call.query()?;
+    let query = SeasonsQuery { year, before, limit: limit.unwrap_or(DEFAULT_SEASONS) };
+    let _turn = call.app.long_reads.turn_if(true).await?;
+    let page = call.engine()?.seasons(&board, &query).await?;
     let last = page.seasons.last().filter(|_| page.more);
     let reply = SeasonsReply {
         data: page.seasons.iter().map(Into::into).collect(),
         mean_success_rate: page.mean_success_rate.map(rate),
         next: last.map(|season| season.span.id.to_string()),
     };
-    Ok(json_sized(StatusCode::OK, 128 + page.seasons.len() * 192, &reply))
+    json_sized(128 + page.seasons.len() * 192, &reply)
 }
 
 /// What was closed.
@@ -87,14 +81,11 @@ pub(crate) struct SeasonClosed<'a> {
     responses((status = 200, description = "It is closed.", body = SeasonClosed)),
     security(("key" = ["admin"])),
 )]
-pub(crate) async fn close(
-    State(app): State<Arc<App>>,
-    _: Admin,
-    OnBoard(board): OnBoard,
-    _: NoParams,
-    NoBody: NoBody,
-) -> Answer {
-    let (closed, current) = app.engine()?.close_season(&board).await?;
+pub(crate) async fn close(call: Call<'_>) -> Answer {
+    let (board, engine) = (call.board()?, call.engine()?);
+    call.no_query()?;
+    call.no_body().await?;
+    let (closed, current) = engine.close_season(&board).await?;
     tracing::info!(%board, %closed, %current, "season closed");
-    Ok(json(StatusCode::OK, &SeasonClosed { closed: &closed, current: &current }))
+    json(&SeasonClosed { closed: &closed, current: &current })
 }

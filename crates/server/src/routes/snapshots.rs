@@ -1,25 +1,33 @@
 //! Snapshots of a board.
 
-use std::sync::Arc;
-
-use axum::{
-    extract::State,
-    http::{StatusCode, Uri},
-};
-use standings_core::limits::PAGE_ROWS;
+use serde::Deserialize;
+use standings_core::LocalDate;
 use standings_engine::SnapshotsQuery;
+use utoipa::IntoParams;
 
 use crate::{
-    app::App,
-    auth::{Admin, Reader},
-    extract::{NoBody, NoParams, OnBoard, Params},
-    wire::{SnapshotReply, SnapshotsReply, json, json_sized},
+    call::Call,
+    query::whole,
+    reply::{Answer, created, json_sized},
+    wire::{SnapshotReply, SnapshotsReply},
 };
-
-use super::Answer;
 
 /// Snapshots of a page where the client does not say: what a board keeps of days by default, and a little more.
 const DEFAULT_SNAPSHOTS: usize = 100;
+
+/// Which snapshots are wanted.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SnapshotsParams {
+    /// `next` of the page before.
+    #[param(value_type = Option<String>)]
+    before: Option<LocalDate>,
+    /// Snapshots in the page; 100 by default.
+    #[serde(deserialize_with = "whole::<1, 1000, _, _>")]
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+}
 
 /// List a board's snapshots, newest first.
 #[utoipa::path(
@@ -27,32 +35,20 @@ const DEFAULT_SNAPSHOTS: usize = 100;
     path = "/v1/boards/{board}/snapshots",
     operation_id = "snapshots",
     tag = "Snapshots",
-    params(
-        ("board" = String, Path),
-        ("before" = Option<String>, Query, description = "`next` of the page before."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Snapshots in the page; 100 by default."),
-    ),
+    params(("board" = String, Path), SnapshotsParams),
     responses((status = 200, description = "The snapshots.", body = SnapshotsReply)),
     security((), ("key" = ["read"])),
 )]
-pub(crate) async fn list(
-    State(app): State<Arc<App>>,
-    _: Reader,
-    OnBoard(board): OnBoard,
-    uri: Uri,
-) -> Answer {
-    let mut params = Params::parse(uri.query())?;
-    let query = SnapshotsQuery {
-        before: params.date("before")?,
-        limit: params.whole("limit", 1..=PAGE_ROWS)?.unwrap_or(DEFAULT_SNAPSHOTS),
-    };
-    params.finish("before and limit")?;
-    let page = app.engine()?.snapshots(&board, &query).await?;
+pub(crate) async fn list(call: Call<'_>) -> Answer {
+    let board = call.board()?;
+    let SnapshotsParams { before, limit } = call.query()?;
+    let query = SnapshotsQuery { before, limit: limit.unwrap_or(DEFAULT_SNAPSHOTS) };
+    let page = call.engine()?.snapshots(&board, &query).await?;
     let reply = SnapshotsReply {
         data: page.snapshots.iter().map(SnapshotReply::from).collect(),
         next: page.snapshots.last().filter(|_| page.more).map(|last| last.date),
     };
-    Ok(json_sized(StatusCode::OK, 64 + page.snapshots.len() * 48, &reply))
+    json_sized(64 + page.snapshots.len() * 48, &reply)
 }
 
 /// Take a snapshot now.
@@ -68,14 +64,11 @@ pub(crate) async fn list(
     responses((status = 201, description = "It is taken.", body = SnapshotReply)),
     security(("key" = ["admin"])),
 )]
-pub(crate) async fn take(
-    State(app): State<Arc<App>>,
-    _: Admin,
-    OnBoard(board): OnBoard,
-    _: NoParams,
-    NoBody: NoBody,
-) -> Answer {
-    let taken = app.engine()?.take_snapshot(&board).await?;
+pub(crate) async fn take(call: Call<'_>) -> Answer {
+    let (board, engine) = (call.board()?, call.engine()?);
+    call.no_query()?;
+    call.no_body().await?;
+    let taken = engine.take_snapshot(&board).await?;
     tracing::info!(%board, snapshot = %taken.date, players = taken.players, "snapshot taken");
-    Ok(json(StatusCode::CREATED, &SnapshotReply::from(&taken)))
+    created(&SnapshotReply::from(&taken))
 }

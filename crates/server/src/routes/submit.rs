@@ -1,29 +1,15 @@
 //! Submitting scores.
 
-use std::sync::Arc;
-
-use axum::{
-    extract::{Request, State},
-    http::{HeaderValue, StatusCode, header},
-    response::IntoResponse as _,
-};
 use serde_json::value::RawValue;
-use standings_core::{BoardId, limits::BATCH_ROWS, rule::Submission};
+use standings_core::{limits::BATCH_ROWS, rule::Submission};
 
 use crate::{
-    app::App,
-    auth::Game,
-    extract::{
-        Json, Media, NoParams, OfPlayer, OnBoard, parse_item, parse_json, read_body, without_mark,
-    },
+    call::{Call, Media},
+    json::{Object, parse_item, parse_json, without_mark},
     problem::{Code, Problem},
-    wire::{
-        BatchReply, ItemReply, Object, ReceiptReply, SubmissionBody, json_body, json_sized,
-        write_json,
-    },
+    reply::{Answer, json_sized},
+    wire::{BatchReply, ItemReply, ReceiptReply, SubmissionBody},
 };
-
-use super::Answer;
 
 /// Submit one score.
 ///
@@ -38,31 +24,12 @@ use super::Answer;
     responses((status = 200, description = "The receipt.", body = ReceiptReply)),
     security(("key" = ["game"])),
 )]
-pub(crate) async fn one(
-    State(app): State<Arc<App>>,
-    _: Game,
-    OnBoard(board): OnBoard,
-    _: NoParams,
-    Json(body): Json<SubmissionBody>,
-) -> Answer {
-    let mut reply = Vec::new();
-    write_receipt(&app, &board, body, &mut reply).await?;
-    Ok(json_body(reply))
-}
-
-/// Submits one score and writes its receipt.
-pub(crate) async fn write_receipt(
-    app: &App,
-    board: &BoardId,
-    body: SubmissionBody,
-    reply: &mut Vec<u8>,
-) -> Result<(), Problem> {
-    let mut results = app.engine()?.submit(board, vec![body.into()]).await?;
-    match results.pop() {
-        Some(Ok(receipt)) => {
-            reply.reserve(RECEIPT_BYTES);
-            write_json(reply, &ReceiptReply::new(board, &receipt))
-        }
+pub(crate) async fn one(call: Call<'_>) -> Answer {
+    let (board, engine) = (call.board()?, call.engine()?);
+    call.no_query()?;
+    let body: SubmissionBody = call.json().await?;
+    match engine.submit(&board, vec![body.into()]).await?.pop() {
+        Some(Ok(receipt)) => json_sized(RECEIPT_BYTES, &ReceiptReply::new(&board, &receipt)),
         Some(Err(rejection)) => Err(rejection.into()),
         None => Err(lost_result()),
     }
@@ -84,24 +51,11 @@ pub(crate) async fn write_receipt(
     responses((status = 200, description = "A receipt or a problem for each, in order.", body = BatchReply)),
     security(("key" = ["game"])),
 )]
-pub(crate) async fn batch(
-    State(app): State<Arc<App>>,
-    _: Game,
-    OnBoard(board): OnBoard,
-    OfPlayer(last): OfPlayer,
-    request: Request,
-) -> Answer {
-    if last.as_str() != "batch" {
-        let detail = "a score is submitted to …/scores, several to …/scores/batch";
-        let mut refused = Problem::new(Code::MethodNotAllowed, detail).into_response();
-        // What a player's address takes: to the router it is the same as that of a batch.
-        let allowed = HeaderValue::from_static("GET,HEAD,DELETE");
-        refused.headers_mut().insert(header::ALLOW, allowed);
-        return Ok(refused);
-    }
-    NoParams::of(request.uri().query())?;
-    let media = Media::of(request.headers(), Media::Json, &[Media::Json, Media::Ndjson])?;
-    let bytes = read_body(request.into_body(), &app).await?;
+pub(crate) async fn batch(call: Call<'_>) -> Answer {
+    let (app, board) = (call.app, call.board()?);
+    call.no_query()?;
+    let media = Media::of(call.headers, Media::Json, &[Media::Json, Media::Ndjson])?;
+    let bytes = call.bytes().await?;
     let items = match media {
         Media::Json => array(&bytes)?,
         Media::Ndjson => lines(&bytes),
@@ -135,7 +89,7 @@ pub(crate) async fn batch(
         }
         reply.results.push(item);
     }
-    Ok(json_sized(StatusCode::OK, 64 + total * RECEIPT_BYTES, &reply))
+    json_sized(64 + total * RECEIPT_BYTES, &reply)
 }
 
 /// About what one receipt takes.

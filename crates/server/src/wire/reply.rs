@@ -1,10 +1,5 @@
 //! What clients get when they submit and read scores. Replies borrow from the engine's answers and are written straight into the body.
 
-use axum::{
-    body::Body,
-    http::{HeaderValue, StatusCode, header},
-    response::{IntoResponse as _, Response},
-};
 use serde::{Serialize, Serializer};
 use standings_core::{BoardId, LocalDate, Millis, SeasonId};
 use standings_engine::{
@@ -12,46 +7,7 @@ use standings_engine::{
 };
 use utoipa::ToSchema;
 
-use crate::problem::{Code, Problem};
-
-/// Writes a reply.
-pub(crate) fn json(status: StatusCode, reply: &impl Serialize) -> Response {
-    json_sized(status, 512, reply)
-}
-
-/// Writes a reply of about a known size.
-pub(crate) fn json_sized(status: StatusCode, bytes: usize, reply: &impl Serialize) -> Response {
-    let mut body = Vec::with_capacity(bytes);
-    if let Err(problem) = write_json(&mut body, reply) {
-        return problem.into_response();
-    }
-    let mut response = json_body(body);
-    *response.status_mut() = status;
-    response
-}
-
-/// Writes a reply behind what is there already.
-pub(crate) fn write_json(body: &mut Vec<u8>, reply: &impl Serialize) -> Result<(), Problem> {
-    serde_json::to_writer(body, reply).map_err(|error| {
-        Problem::new(Code::Internal, "the answer could not be written").caused_by(error)
-    })
-}
-
-/// A reply that has been written.
-pub(crate) fn json_body(body: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(body));
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
-}
-
-/// Done, and nothing to say.
-pub(crate) fn no_content() -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    response
-}
+use crate::problem::Problem;
 
 /// About what one row takes in a reply.
 pub(crate) const ROW_BYTES: usize = 192;

@@ -1,6 +1,6 @@
 //! What clients send. Constructing is validating: a parsed body is a valid one.
 
-use std::{collections::HashSet, fmt, marker::PhantomData, num::NonZeroU32};
+use std::{collections::HashSet, fmt, num::NonZeroU32};
 
 use serde::{Deserialize, Deserializer, de};
 use serde_json::value::RawValue;
@@ -14,7 +14,8 @@ use standings_engine::{Role, ScoreRow};
 use utoipa::ToSchema;
 
 use crate::{
-    extract::{invalid, parse_item},
+    call::invalid,
+    json::{Object, parse_item},
     problem::{Code, Problem},
 };
 
@@ -308,31 +309,6 @@ pub(crate) enum RoleName {
     Read,
 }
 
-/// What is written as a JSON object and nothing else. Without it an array would do too, its elements taken as the fields in
-/// their order.
-#[derive(Debug)]
-pub(crate) struct Object<T>(pub(crate) T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Fields<T>(PhantomData<T>);
-
-        impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Fields<T> {
-            type Value = T;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-                T::deserialize(de::value::MapAccessDeserializer::new(map))
-            }
-        }
-
-        deserializer.deserialize_map(Fields(PhantomData)).map(Self)
-    }
-}
-
 /// An instant: RFC 3339, or whole milliseconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Instant(pub(crate) Millis);
@@ -390,7 +366,7 @@ impl ToSchema for Instant {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::parse_json;
+    use crate::json::parse_json;
 
     #[test]
     fn points_are_whole_numbers_in_range_and_nothing_else() {

@@ -88,12 +88,16 @@ fn reads_are_open_unless_the_configuration_wants_a_key() {
         "/v1/players/a/seasons",
         "/v1/players/a/snapshots",
         "/v1/distribution",
+        "/metrics",
     ] {
         closed.get(path).refused(401, "unauthorized");
     }
     closed.send("GET", "/v1/scores", "read", &Value::Null).ok(200);
     closed.send("GET", "/v1/scores", "game", &Value::Null).ok(200);
     closed.get("/healthz").ok(200);
+    let bearer = [("authorization", "Bearer read")];
+    assert!(closed.call("GET", "/metrics", &bearer, "").text.contains("standings_http_requests"));
+    assert_eq!(open.get("/metrics").status, 200);
 }
 
 #[test]
@@ -140,7 +144,6 @@ fn an_answer_that_depends_on_the_origin_says_so_to_caches() {
     let listed: Cors = "https://game.example".parse().unwrap();
     let server = Server::with(HttpOptions { cors: listed, ..HttpOptions::default() });
     let read = ("GET", "/v1/scores");
-    // The first two have no `Origin` and are answered without the router.
     for ((method, path), origin, allowed) in [
         (read, "", ""),
         (("GET", "/v1/scores/nobody"), "", ""),

@@ -1,4 +1,0 @@
-//! What clients send.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| standings_server::fuzzing::request(bytes));
