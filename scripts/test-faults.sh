@@ -77,7 +77,6 @@ step "clients that never read" server faults::connections::clients
 step "endless requests" server faults::connections::requests
 step "more connections than files" server faults::connections::connections
 step "memory used up" server faults::memory::
-step "upgrade from format version 1" server faults::upgrade::
 step "fuzzing decoders and parsers" scripts/fuzz.sh "$FUZZ_SECONDS"
 step "fuzzing the API" scripts/fuzz-api.sh "$API_CASES"
 

@@ -5,7 +5,7 @@
 //! piece by piece under a short read lock, whatever goes on meanwhile.
 //!
 //! ```text
-//! header     magic, version u16, position u64, crc
+//! header     magic, position u64, crc
 //! for each standing that has rows
 //!   rows     blocks (see `rows`), in order
 //! directory  postcard: catalog image, and where each standing lies
@@ -35,14 +35,12 @@ use super::{
     live::{Live, ViewId},
     record::{BoardNo, SeasonNo},
     rows::{RowReader, RowWriter, invalid},
-    v1,
 };
 
 pub(crate) const DIR: &str = "checkpoint";
 const ENDING: &str = ".ckpt";
 const MAGIC: &[u8; 8] = b"STDGCKPT";
-const VERSION: u16 = 2;
-const HEADER: usize = 8 + 2 + 8 + 4;
+const HEADER: usize = 8 + 8 + 4;
 const TRAILER: usize = 8 + 4 + 4;
 /// Rows scanned under one read lock: some ten microseconds, so that this thread is seldom stopped while others wait for it.
 const LOCKED_ROWS: usize = 512;
@@ -111,7 +109,6 @@ impl View {
         let file = NewFile::create(Arc::clone(disk), DIR, name(self.position))?;
         let mut header = Vec::new();
         header.extend_from_slice(MAGIC);
-        header.extend_from_slice(&VERSION.to_le_bytes());
         header.extend_from_slice(&self.position.to_le_bytes());
         header.extend_from_slice(&crc32fast::hash(&header).to_le_bytes());
         let mut out = file.writer(0);
@@ -205,22 +202,12 @@ fn load_file(file: &dyn DiskFile) -> io::Result<Loaded> {
     if !body.starts_with(MAGIC) {
         return Err(invalid("not a checkpoint"));
     }
-    let version = u16::from_le_bytes([body[8], body[9]]);
-    if ![v1::VERSION, VERSION].contains(&version) {
-        return Err(invalid(format!(
-            "written in format {version}, and this program reads up to format {VERSION}; use the version that wrote it"
-        )));
-    }
     if crc32fast::hash(body) != u32::from_le_bytes(*crc) {
         return Err(invalid("the header's checksum does not match"));
     }
     let position = u64::from_le_bytes(*body.last_chunk::<8>().expect("the position is last"));
     let directory = read_directory(file, size)?;
-    let catalog = if version == v1::VERSION {
-        load_version_1(file, &directory)?
-    } else {
-        load_standings(file, &directory)?
-    };
+    let catalog = load_standings(file, &directory)?;
     Ok(Loaded { position, catalog })
 }
 
@@ -229,25 +216,12 @@ fn load_standings(file: &dyn DiskFile, directory: &[u8]) -> io::Result<Catalog> 
         postcard::from_bytes(directory).map_err(|error| invalid(error.to_string()))?;
     let catalog = Catalog::from_image(&image);
     for place in &standings {
-        fill(&catalog, place.board, place.season, load_standing(file, place)?);
+        let index = load_standing(file, place)?;
+        if let Some(live) = catalog.live(place.board, place.season) {
+            *live.write() = Live::from_index(index);
+        }
     }
     Ok(catalog)
-}
-
-fn load_version_1(file: &dyn DiskFile, directory: &[u8]) -> io::Result<Catalog> {
-    let (image, standings) =
-        v1::directory(directory).map_err(|error| invalid(error.to_string()))?;
-    let catalog = Catalog::from_image(&image);
-    for place in &standings {
-        fill(&catalog, place.board, place.season, v1::standing(file, place)?);
-    }
-    Ok(catalog)
-}
-
-fn fill(catalog: &Catalog, board: BoardNo, season: SeasonNo, index: RankIndex) {
-    if let Some(live) = catalog.live(board, season) {
-        *live.write() = Live::from_index(index);
-    }
 }
 
 fn read_directory(file: &dyn DiskFile, size: u64) -> io::Result<Vec<u8>> {

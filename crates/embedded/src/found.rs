@@ -23,8 +23,8 @@ pub(crate) struct Found {
     pub(crate) definition: Arc<Board>,
     pub(crate) id: StandingId,
     pub(crate) goal: Option<Score>,
-    /// The tie rule of a standing that does not say its own.
-    ties: Ties,
+    /// The tie rule that holds: what is closed keeps the one that it closed with.
+    pub(crate) ties: Ties,
     /// In a snapshot, up to which rank they are official.
     pub(super) official: Option<u32>,
     pub(super) rows: Rows,
@@ -36,14 +36,6 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// The tie rule that holds: what is closed keeps the one that it closed with.
-    pub(crate) fn ties(&self, source: &Source) -> Ties {
-        match source {
-            Source::Frozen(frozen) => frozen.ties.unwrap_or(self.ties),
-            Source::Live(_) => self.ties,
-        }
-    }
-
     pub(crate) fn hides(&self, player: &PlayerId) -> bool {
         self.hidden.as_ref().is_some_and(|hidden| hidden.contains(player))
     }
@@ -149,8 +141,7 @@ impl Source {
         found: &Found,
         question: impl FnOnce(&NearRanks<'_>, &Gaps) -> io::Result<T>,
     ) -> Result<T> {
-        let ties = found.ties(self);
-        self.ask(|standing| question(&Near(standing, ties), &found.gaps(standing)?))
+        self.ask(|standing| question(&Near(standing, found.ties), &found.gaps(standing)?))
     }
 }
 
@@ -178,7 +169,7 @@ impl BoardState {
                 })?;
                 let season = snapshot.season().clone();
                 Ok(Found {
-                    ties: definition.ties(),
+                    ties: file.ties,
                     definition,
                     id: StandingId { season, snapshot: Some(snapshot.date) },
                     goal: snapshot.goal(),
@@ -193,15 +184,16 @@ impl BoardState {
     }
 
     pub(crate) fn found_season(&self, catalog: &Catalog, season: &Season, now: Millis) -> Found {
-        let since = match (&season.rows, season.closed) {
-            (Rows::Frozen(file), _) => Some(file.erasures),
-            (Rows::Live(_), closed) => closed.map(|closed| closed.erasures),
+        let (ties, since) = match (&season.rows, season.closed) {
+            (Rows::Frozen(file), _) => (file.ties, Some(file.erasures)),
+            (Rows::Live(_), Some(closed)) => (closed.ties, Some(closed.erasures)),
+            (Rows::Live(_), None) => (self.definition.ties(), None),
         };
         Found {
             definition: Arc::clone(&self.definition),
             id: StandingId { season: season.span.id.clone(), snapshot: None },
             goal: season.goal(&self.definition),
-            ties: season.closed.map_or(self.definition.ties(), |closed| closed.ties),
+            ties,
             official: None,
             rows: season.rows.clone(),
             hidden: since.and_then(|since| freeze::hidden(catalog, since)),

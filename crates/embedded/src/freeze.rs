@@ -17,7 +17,6 @@ use super::{
     frozen::{self, Frozen, FrozenRow, FrozenWriter, Text},
     live::{Live, ViewId},
     record::{BoardNo, FrozenFile, SeasonNo},
-    v1,
 };
 
 /// Rows read under one lock while a standing is written: some ten microseconds.
@@ -175,7 +174,7 @@ impl Writing<'_> {
     /// Writes the view; the file is durable when this returns.
     pub(crate) fn write(&self, shared: &Shared, name: String) -> io::Result<FrozenFile> {
         let players = self.live.read().view_players(self.view);
-        let file = frozen::write(&shared.disk, name, Some(self.ties), players, |writer| {
+        let file = frozen::write(&shared.disk, name, self.ties, players, |writer| {
             let mut cursor = Cursor::default();
             while !cursor.done {
                 let rows = self.live.read().view_rows(self.view, &mut cursor, SCAN_ROWS);
@@ -288,7 +287,7 @@ pub(crate) fn stale(board: &BoardState) -> Option<(SeasonNo, Arc<FrozenFile>)> {
             waits = true;
             return None;
         };
-        let stale = file.after == v1::UNCOUNTED || before.is_some_and(|b| differs(b, season, file));
+        let stale = before.is_some_and(|before| differs(before, season, file));
         let counts = !file.name.is_empty() && goal_of(season).is_some();
         (stale && counts && !waits).then(|| (season.no, Arc::clone(file)))
     })

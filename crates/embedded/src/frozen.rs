@@ -1,14 +1,14 @@
 //! Frozen standings: closed seasons and snapshots as immutable files that cost no memory.
 //!
 //! ```text
-//! header   magic, version u8, flags u8, rows u64, slots u64, text bytes u64, checksums of the three parts, crc
+//! header   magic, rows u64, slots u64, text bytes u64, checksums of the three parts, crc
 //! rows     32 bytes each in rank order: folded score i64, at i64, updated i64, text offset u64
 //! slots    u32 each: a hash table from player to row + 1, 0 where empty, linear probing
 //! text     for each row: id length u8, flags u8, name length u16, streak u32 (flag 1), official rank u32 (flag 2), id, name
 //! ```
 //!
 //! A row without an id is of a player who was erased: the others keep their ranks. They also keep them when their board's tie rule
-//! changes: the flags say which one held. Before version 3 they did not, and the board's is taken.
+//! changes: what the log says of the file ([`FrozenFile`]) has the one that held.
 //!
 //! All numbers are little endian. A position is an address, a player is one or two probes, a score is a binary search. The
 //! operating system's cache of pages is the only cache. A file is written whole under a name that was never used before and
@@ -32,16 +32,9 @@ use standings_engine::StreakCount;
 
 pub(crate) const DIR: &str = "frozen";
 const MAGIC: &[u8; 8] = b"STDGFRZN";
-const VERSION: u8 = 3;
-const VERSION_2: u8 = 2;
-const VERSION_1: u8 = 1;
-/// Set where who got there first leads a tie.
-const EARLIEST: u8 = 1;
-const HEADER: usize = 8 + 2 + 3 * 8 + 3 * 4 + 4;
+const HEADER: usize = 8 + 3 * 8 + 3 * 4 + 4;
 const ROW: usize = 32;
 const TEXT_HEADER: usize = 4;
-/// Version 1 had no flags.
-const TEXT_HEADER_1: usize = 3;
 const HAS_STREAK: u8 = 1;
 const HAS_OFFICIAL: u8 = 2;
 /// Rows read at once when scanning.
@@ -77,12 +70,12 @@ pub(crate) struct FrozenRow<'a> {
     pub(crate) official_rank: Option<u32>,
 }
 
-/// Writes a frozen standing of exactly `players` rows, which `fill` pushes in order, with the tie rule that holds if it is known.
+/// Writes a frozen standing of exactly `players` rows, which `fill` pushes in order, with the tie rule that holds.
 /// Returns what the record in the log says of it.
 pub(crate) fn write(
     disk: &Arc<dyn Disk>,
     name: String,
-    ties: Option<Ties>,
+    ties: Ties,
     players: u64,
     fill: impl FnOnce(&mut FrozenWriter<'_>) -> io::Result<()>,
 ) -> io::Result<FrozenFile> {
@@ -121,11 +114,6 @@ pub(crate) fn write(
     }
     let mut header = Vec::with_capacity(HEADER);
     header.extend_from_slice(MAGIC);
-    header.extend_from_slice(&match ties {
-        Some(Ties::Share) => [VERSION, 0],
-        Some(Ties::Earliest) => [VERSION, EARLIEST],
-        None => [VERSION_2, 0],
-    });
     for number in [players, slots, text_bytes] {
         header.extend_from_slice(&number.to_le_bytes());
     }
@@ -140,7 +128,7 @@ pub(crate) fn write(
     let streaks = streaks.into_iter().map(|(length, players)| StreakCount { length, players });
     let streaks = streaks.collect();
     let players = players - holes.len() as u64;
-    Ok(FrozenFile { name, players, total, holes, official, streaks, ..FrozenFile::default() })
+    Ok(FrozenFile { name, players, total, ties, holes, official, streaks, ..FrozenFile::default() })
 }
 
 impl FrozenWriter<'_> {
@@ -216,12 +204,10 @@ pub(crate) struct Frozen {
     file: Option<Box<dyn DiskFile>>,
     players: u64,
     total: i128,
-    /// The tie rule that holds in it, if it says so.
-    pub(crate) ties: Option<Ties>,
+    /// The tie rule that holds in it.
+    pub(crate) ties: Ties,
     slots: u64,
     text_bytes: u64,
-    /// The bytes before each text.
-    text_header: usize,
     checksums: [u32; 3],
 }
 
@@ -255,9 +241,9 @@ impl Text {
 
 impl Frozen {
     pub(crate) fn open(disk: &dyn Disk, frozen: &FrozenFile) -> io::Result<Self> {
-        let (FrozenFile { name, total, .. }, players) = (frozen, frozen.rows());
+        let (FrozenFile { name, total, ties, .. }, players) = (frozen, frozen.rows());
         if name.is_empty() {
-            return Ok(Self::without_rows());
+            return Ok(Self::without_rows(*ties));
         }
         let in_file =
             |error: io::Error| io::Error::new(error.kind(), format!("{DIR}/{name}: {error}"));
@@ -268,16 +254,9 @@ impl Frozen {
         if !body.starts_with(MAGIC) || crc32fast::hash(body) != u32::from_le_bytes(*crc) {
             return Err(in_file(invalid("not a frozen standing, or its header is damaged")));
         }
-        let (text_header, ties) = match [body[8], body[9]] {
-            [VERSION, 0] => (TEXT_HEADER, Some(Ties::Share)),
-            [VERSION, EARLIEST] => (TEXT_HEADER, Some(Ties::Earliest)),
-            [VERSION_2, 0] => (TEXT_HEADER, None),
-            [VERSION_1, 0] => (TEXT_HEADER_1, None),
-            _ => return Err(in_file(invalid("written by another version of this program"))),
-        };
-        let number = |i: usize| long(&body[10 + 8 * i..]);
+        let number = |i: usize| long(&body[8 + 8 * i..]);
         let crc = |i: usize| {
-            u32::from_le_bytes(*body[34 + 4 * i..].first_chunk().expect("three checksums"))
+            u32::from_le_bytes(*body[32 + 4 * i..].first_chunk().expect("three checksums"))
         };
         if number(0) != players {
             return Err(in_file(invalid("it does not have the rows that the ledger says")));
@@ -286,17 +265,15 @@ impl Frozen {
             file: Some(file),
             players,
             total: *total,
-            ties,
+            ties: *ties,
             slots: number(1),
             text_bytes: number(2),
-            text_header,
             checksums: [crc(0), crc(1), crc(2)],
         })
     }
 
-    fn without_rows() -> Self {
-        let (file, ties, text_header, checksums) = (None, None, TEXT_HEADER, [0; 3]);
-        Self { file, players: 0, total: 0, ties, slots: 0, text_bytes: 0, text_header, checksums }
+    fn without_rows(ties: Ties) -> Self {
+        Self { file: None, players: 0, total: 0, ties, slots: 0, text_bytes: 0, checksums: [0; 3] }
     }
 
     fn file(&self) -> io::Result<&dyn DiskFile> {
@@ -332,19 +309,19 @@ impl Frozen {
     fn text(&self, offset: u64) -> io::Result<Text> {
         // Most texts are short: one read takes header and text.
         let mut bytes = [0; 128];
-        let header = self.text_header;
-        let rest = self.text_bytes.checked_sub(offset).filter(|rest| *rest >= header as u64);
+        let rest = self.text_bytes.checked_sub(offset);
+        let rest = rest.filter(|rest| *rest >= TEXT_HEADER as u64);
         let rest = rest.ok_or_else(|| invalid("a row points beyond the text"))?;
         let length = usize::try_from(rest).unwrap_or(128).min(128);
         let start = self.parts()[2] + offset;
         self.file()?.read_at(&mut bytes[..length], start)?;
-        let (id, flags) = (usize::from(bytes[0]), if header == TEXT_HEADER { bytes[1] } else { 0 });
-        let name = usize::from(u16::from_le_bytes([bytes[header - 2], bytes[header - 1]]));
+        let (id, flags) = (usize::from(bytes[0]), bytes[1]);
+        let name = usize::from(u16::from_le_bytes([bytes[2], bytes[3]]));
         let numbers = 4 * (flags & (HAS_STREAK | HAS_OFFICIAL)).count_ones() as usize;
-        let mut text = bytes[header..].to_vec();
-        if header + numbers + id + name > length {
+        let mut text = bytes[TEXT_HEADER..].to_vec();
+        if TEXT_HEADER + numbers + id + name > length {
             text.resize(numbers + id + name, 0);
-            self.file()?.read_at(&mut text, start + header as u64)?;
+            self.file()?.read_at(&mut text, start + TEXT_HEADER as u64)?;
         }
         text.truncate(numbers + id + name);
         let mut numbers = text.drain(..numbers).collect::<Vec<u8>>().into_iter();
@@ -564,13 +541,13 @@ mod tests {
         let key = SortKey { folded: 1, at: Millis(5) };
         let record = IndexRecord { key, updated_at: key.at };
         let row = |player, name| FrozenRow { player, name, record, streak: 0, official_rank: None };
-        let file = write(&disk, "f".to_owned(), Some(Ties::Earliest), 2, |writer| {
+        let file = write(&disk, "f".to_owned(), Ties::Earliest, 2, |writer| {
             writer.push(row("ab", Some("é")))?;
             writer.push(row("c", None))
         });
         let file = file.unwrap();
         let frozen = Frozen::open(disk.as_ref(), &file).unwrap();
-        assert_eq!(frozen.ties, Some(Ties::Earliest));
+        assert_eq!((file.ties, frozen.ties), (Ties::Earliest, Ties::Earliest));
         let name = frozen.row_of("ab").unwrap().unwrap().2.name;
         assert_eq!(name.as_deref(), Some("é"));
         // The id gets one byte of the name, which is half of a character.
@@ -606,7 +583,7 @@ mod tests {
         let mut random = Random(1);
         for round in 0..200 {
             let rows = random_rows(&mut random);
-            let file = write(&disk, round.to_string(), None, rows.len() as u64, |writer| {
+            let file = write(&disk, round.to_string(), Ties::Share, rows.len() as u64, |writer| {
                 rows.iter().try_for_each(|(key, player)| {
                     let record = IndexRecord { key: *key, updated_at: key.at };
                     let (name, streak, official_rank) = (None, 0, None);

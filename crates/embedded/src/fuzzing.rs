@@ -19,9 +19,7 @@ pub fn log(bytes: &[u8]) {
     drop(header.expect("an empty disk has room for a log"));
     let segment = disk.read(&segment()).expect("the segment was made");
     open(&[&segment[..], bytes].concat());
-    for version in [1, 2] {
-        records(version, bytes);
-    }
+    records(bytes);
 }
 
 fn segment() -> String {
@@ -46,20 +44,14 @@ fn open(content: &[u8]) {
 }
 
 /// Decodes records, of which the first byte says how many.
-fn records(version: u16, bytes: &[u8]) {
+fn records(bytes: &[u8]) {
     let Some((count, payload)) = bytes.split_first() else { return };
-    let frame = |version, payload| Frame {
-        first_seq: 1,
-        count: u32::from(*count),
-        durable_seq: 1,
-        payload,
-        version,
-    };
-    let Ok(records) = record::decode(&frame(version, payload)) else { return };
+    let frame = |payload| Frame { first_seq: 1, count: u32::from(*count), durable_seq: 1, payload };
+    let Ok(records) = record::decode(&frame(payload)) else { return };
     assert_eq!(records.len(), usize::from(*count));
     let mut again = Vec::new();
     record::encode(&records, &mut again);
-    let decoded = record::decode(&frame(2, &again)).expect("what was encoded decodes");
+    let decoded = record::decode(&frame(&again)).expect("what was encoded decodes");
     assert_eq!(decoded, records, "records are the same after writing and reading");
 }
 
@@ -124,6 +116,6 @@ mod tests {
             std::fs::write(path, &bytes).unwrap();
         }
         assert_eq!(std::fs::read(path).unwrap(), bytes);
-        records(2, &bytes);
+        records(&bytes);
     }
 }

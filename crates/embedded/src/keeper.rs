@@ -383,7 +383,7 @@ fn write_import(shared: &Arc<Shared>, import: &Import) -> Result<(BoardNo, u64)>
         Some(season) => Before::of(shared, no, season).map_err(|error| unwritable(&error))?,
         None => Before::none(),
     };
-    let file = frozen::write(&shared.disk, name, Some(ties), players, |writer| {
+    let file = frozen::write(&shared.disk, name, ties, players, |writer| {
         let mut failed = Ok(());
         rows.scan(standings_core::Position(0), |player: &str, record| {
             let streak = match goal {

@@ -48,7 +48,6 @@ pub mod sim_disk;
 mod snapshot;
 #[cfg(test)]
 mod tests;
-mod v1;
 
 use std::{
     path::PathBuf,

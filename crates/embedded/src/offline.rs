@@ -200,7 +200,9 @@ fn open_disk(dir: &Path) -> Result<(std::fs::File, Arc<dyn Disk>), OfflineError>
         return Err(OfflineError::NotData(dir.display().to_string()));
     }
     let lock = lock(dir)?;
-    Ok((lock, Arc::new(RealDisk::new(dir)?)))
+    let disk = RealDisk::new(dir)?;
+    Log::check_version(&disk).map_err(OpenError::from)?;
+    Ok((lock, Arc::new(disk)))
 }
 
 /// A season, by its numbers.

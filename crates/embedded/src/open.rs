@@ -132,6 +132,7 @@ pub(crate) fn recover(options: &Options) -> Result<Recovered, OpenError> {
         Some(disk) => Arc::clone(disk),
         None => Arc::new(RealDisk::new(&options.dir).map_err(io)?),
     };
+    Log::check_version(disk.as_ref())?;
     let started = Instant::now();
     let loaded = checkpoint::load(disk.as_ref()).map_err(OpenError::Checkpoint)?;
     let (checkpoint, catalog) = match loaded {

@@ -66,7 +66,7 @@ impl Shared {
         let everyone: Vec<&PlayerId> = everyone.into_iter().collect();
         let selected =
             source.rank(&found, |ranks, gaps| now(standing::selected(ranks, gaps, &everyone)))?;
-        let ranks = standing::among(found.ties(&source), &selected.rows);
+        let ranks = standing::among(found.ties, &selected.rows);
         let rows = selected.rows;
         let rows = self.dress(&found, &source, rows)?;
         let rows = ranks.into_iter().zip(rows).map(|(rank, row)| FriendRow { rank, row }).collect();
@@ -259,7 +259,7 @@ impl Shared {
                 break;
             }
             let text = frozen.text_at(place.position).map_err(|error| unreadable(&error))?;
-            let rank = standing::rank(found.ties(&source), place.position, place.first_of_score);
+            let rank = standing::rank(found.ties, place.position, place.first_of_score);
             snapshots.push(PlayerSnapshot {
                 date,
                 board,
@@ -288,7 +288,7 @@ fn season_entry(
     let place = source.ask(|standing| standing.find(player))?;
     Ok(place.map(|place| {
         let score = order.unfold(place.record.key.folded);
-        let rank = standing::rank(found.ties(source), place.position, place.first_of_score);
+        let rank = standing::rank(found.ties, place.position, place.first_of_score);
         PlayerSeason {
             span: season.span.clone(),
             state: season.state(now),

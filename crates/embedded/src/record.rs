@@ -8,10 +8,10 @@
 use serde::{Deserialize, Serialize};
 use standings_core::{
     BoardId, EventId, KeyName, LocalDate, Millis, Name, PlayerId, Profile, Score, SeasonId,
-    rule::Entry,
+    board::Ties, rule::Entry,
 };
 
-use super::{log::Frame, v1};
+use super::log::Frame;
 use standings_engine::{KeyHash, Role, StreakCount};
 
 /// The number of a board, given once.
@@ -137,6 +137,8 @@ pub(crate) struct FrozenFile {
     pub(crate) players: u64,
     /// The sum of their folded scores.
     pub(crate) total: i128,
+    /// The tie rule that holds in it.
+    pub(crate) ties: Ties,
     /// The places that erased players have left, in order: the others keep their ranks.
     pub(crate) holes: Vec<u64>,
     /// Whether it came from elsewhere: the ledger has no events from which it could be recomputed.
@@ -175,10 +177,7 @@ pub(crate) fn decode(frame: &Frame<'_>) -> Result<Vec<LogRecord>, postcard::Erro
     let mut records = Vec::with_capacity(ROOM.min(frame.count as usize));
     let mut rest = frame.payload;
     for _ in 0..frame.count {
-        let (record, tail) = match frame.version {
-            v1::VERSION => v1::take_record(rest)?,
-            _ => postcard::take_from_bytes(rest)?,
-        };
+        let (record, tail) = postcard::take_from_bytes(rest)?;
         records.push(record);
         rest = tail;
     }

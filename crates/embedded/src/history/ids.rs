@@ -47,11 +47,6 @@ impl Ids {
         self.buckets.read().iter().map(|(number, ids)| (*number, ids.clone())).collect()
     }
 
-    /// The keyspace of an id that was accepted at an instant, made if there is none.
-    pub(super) fn of(&self, db: &Database, accepted_at: Millis) -> Result<Keyspace> {
-        self.ending(db, self.end(accepted_at))
-    }
-
     /// Adds the id of an event, if it has one, to the rows of its span of time.
     pub(super) fn add(&self, rows: &mut BTreeMap<i64, Rows>, event: &Event) -> Result<()> {
         let Some(id) = &event.event_id else { return Ok(()) };

@@ -32,7 +32,6 @@ mod names;
 mod player_events;
 mod rows;
 mod tail;
-mod upgrade;
 
 use std::{
     path::{Path, PathBuf},
@@ -196,7 +195,7 @@ impl History {
             None => 0,
         };
         let any_profiles = AtomicBool::new(!players.is_empty()?);
-        let history = Self {
+        Ok(Self {
             db,
             meta,
             events,
@@ -221,9 +220,7 @@ impl History {
             profiles: quick_cache::sync::Cache::new(CACHED_PROFILES),
             any_profiles,
             profile_epoch: AtomicU64::new(0),
-        };
-        history.upgrade()?;
-        Ok(history)
+        })
     }
 
     /// The number of the first record that is not yet in the store.
@@ -423,15 +420,13 @@ fn options() -> KeyspaceCreateOptions {
 
 /// Of events there are more than of all else together. They are only ever read in ranges, for which filters are of no use;
 /// and tables come in sizes that are worth a merge only eight at a time. A table is flushed whole, and the log's flushes wait
-/// for it: it is small. A store that has the keyspace already keeps what
-/// it was made with.
+/// for it: it is small.
 fn event_options() -> KeyspaceCreateOptions {
     let levels = Leveled::default().with_l0_threshold(8).with_table_target_size(4 << 20);
     options().filter_policy(FilterPolicy::disabled()).compaction_strategy(Arc::new(levels))
 }
 
-/// What an import leaves in memory stays there until there is more, and hardly anybody reads it: a quarter of what others may keep. A
-/// store that has the keyspace already keeps what it was made with.
+/// What an import leaves in memory stays there until there is more, and hardly anybody reads it: a quarter of what others may keep.
 fn import_options() -> KeyspaceCreateOptions {
     options().max_memtable_size(MEMTABLE_BYTES / 4)
 }

@@ -53,16 +53,16 @@ pub enum LogError {
         /// The oldest record in the log.
         first: u64,
     },
-    /// Written by a newer release.
+    /// Written by another build.
     #[error(
-        "{file}: has format version {version}, this release reads up to version {}. Start a \
-         release that reads version {version}",
+        "{file}: has format version {version}, and this build reads version {} only. Export the \
+         boards with the build that wrote them, and import them anew into an empty data directory",
         super::format::VERSION
     )]
-    NewerVersion {
+    OtherVersion {
         /// The segment.
         file: String,
-        /// The version that it needs.
+        /// The version that it has.
         version: u16,
     },
     /// The operating system refused.

@@ -5,10 +5,8 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// The version that this build writes, and the newest that it reads.
-pub(super) const VERSION: u16 = 2;
-/// The oldest that it reads: the segments are the same, the records are not.
-pub(super) const OLDEST: u16 = 1;
+/// The version of everything in a data directory, not of the log alone: it is looked at before anything else is read.
+pub(super) const VERSION: u16 = 3;
 pub(super) const SEGMENT_HEADER: usize = 32;
 pub(super) const FRAME_HEADER: usize = 28;
 
@@ -42,7 +40,7 @@ impl SegmentHeader {
     }
 
     /// `None` if these are not the bytes of a header. Every version keeps this layout of the first
-    /// 32 bytes, so a damaged header is never mistaken for that of a newer version.
+    /// 32 bytes, so a damaged header is never mistaken for that of another version.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..SEGMENT_HEADER)?;
         let intact = bytes[..8] == MAGIC && crc32fast::hash(&bytes[..28]) == u32_at(bytes, 28);
@@ -65,8 +63,6 @@ pub struct Frame<'a> {
     pub durable_seq: u64,
     /// The records, as they were given to `append`.
     pub payload: &'a [u8],
-    /// The format of the records, which is that of the segment.
-    pub version: u16,
 }
 
 impl<'a> Frame<'a> {
@@ -121,7 +117,6 @@ impl<'a> Frame<'a> {
             count: u32_at(bytes, 24),
             durable_seq: u64_at(bytes, 16),
             payload: &bytes[FRAME_HEADER..],
-            version: VERSION,
         }
     }
 }
@@ -230,14 +225,13 @@ mod tests {
 
     /// The example of `docs/format.md`, computed by another program.
     #[test]
-    fn version_two_is_these_bytes() {
-        let header = SegmentHeader { version: 2, salt: 0x0102_0304, first_seq: 902 };
+    fn version_three_is_these_bytes() {
+        let header = SegmentHeader { version: 3, salt: 0x0102_0304, first_seq: 902 };
         assert_eq!(
             hex(&header.encode()),
-            "5354414e444c4f4702000000040302018603000000000000000000001da66752"
+            "5354414e444c4f4703000000040302018603000000000000000000005b9d0037"
         );
-        let frame =
-            Frame { first_seq: 902, count: 3, durable_seq: 900, payload: b"hello", version: 2 };
+        let frame = Frame { first_seq: 902, count: 3, durable_seq: 900, payload: b"hello" };
         let mut bytes = Vec::new();
         frame.encode(header.salt, &mut bytes);
         assert_eq!(

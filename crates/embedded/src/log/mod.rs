@@ -105,7 +105,7 @@ use std::sync::Arc;
 use super::disk::{Disk, DiskFile};
 pub use error::{LogError, WriteError};
 pub use format::Frame;
-use format::{SEGMENT_HEADER, SegmentHeader, VERSION};
+use format::{SEGMENT_HEADER, SegmentHeader};
 use open::{Last, Survey, create_segment, segment_path};
 pub use reader::LogReader;
 
@@ -215,9 +215,6 @@ impl Log {
         let survey = Survey::new(disk.as_ref(), &options)?;
         let repaired = survey.repair();
         let (first_seq, next_seq) = (survey.first_seq, survey.next_seq);
-        // Records of this version do not go into a segment of an older one.
-        let must_roll =
-            matches!(&survey.last, Last::Found { header, .. } if header.version != VERSION);
         let active = match survey.last {
             Last::Missing { .. } => Active::create(disk.as_ref(), next_seq)
                 .map_err(LogError::io(&segment_path(next_seq), "create it"))?,
@@ -239,7 +236,7 @@ impl Log {
             active,
             next_seq,
             durable_seq: next_seq,
-            must_roll,
+            must_roll: false,
             poisoned: false,
             buffer,
         };
@@ -251,6 +248,12 @@ impl Log {
     pub(crate) fn begin(disk: &dyn Disk, seq: u64) -> std::io::Result<()> {
         disk.create_dir(DIR)?;
         Active::create(disk, seq).map(drop)
+    }
+
+    /// Refuses a data directory of another format. Its oldest segment tells, since nothing is ever converted.
+    pub(crate) fn check_version(disk: &dyn Disk) -> Result<(), LogError> {
+        disk.create_dir(DIR).map_err(LogError::io(DIR, "create the directory"))?;
+        open::check_version(disk)
     }
 
     /// Looks at a log without changing it: the segments, and what opening would cut off.
@@ -281,7 +284,7 @@ impl Log {
             return Err(WriteError::TooLarge { bytes, limit });
         }
         let (first_seq, durable_seq) = (self.next_seq, self.durable_seq);
-        let frame = Frame { first_seq, count, durable_seq, payload, version: VERSION };
+        let frame = Frame { first_seq, count, durable_seq, payload };
         let full = self.active.end + frame.bytes() as u64 > self.options.segment_bytes;
         if full || self.must_roll {
             self.roll()?;

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::error::LogError;
-use super::format::{self, OLDEST, SEGMENT_HEADER, SegmentHeader, VERSION, Valid};
+use super::format::{self, SEGMENT_HEADER, SegmentHeader, VERSION, Valid};
 use super::{DIR, LogOptions, Repair, Segment};
 use crate::disk::{Disk, DiskFile};
 
@@ -79,10 +79,7 @@ impl Survey {
             }
         }
         self.next_seq = valid.next_seq;
-        if is_last && header.version != VERSION && valid.next_seq == first_seq {
-            // Nothing of an older version is lost with an empty segment, and one of this version takes its name.
-            self.last = Last::Missing { half_made: None };
-        } else if is_last {
+        if is_last {
             self.last = Last::Found { header, bytes, valid };
         } else {
             let bytes = valid.end as u64;
@@ -112,6 +109,20 @@ impl Survey {
     }
 }
 
+/// Refuses a log that was written by a build of another format.
+pub(super) fn check_version(disk: &dyn Disk) -> Result<(), LogError> {
+    let files = disk.list(DIR).map_err(LogError::io(DIR, "list the segments"))?;
+    let Some(oldest) = files.iter().find_map(|file| parse_name(&file.name)) else { return Ok(()) };
+    let path = segment_path(oldest);
+    let file = disk.open(&path).map_err(LogError::io(&path, "open it"))?;
+    let mut bytes = [0; SEGMENT_HEADER];
+    // One that is too short was never finished.
+    if file.read_at(&mut bytes, 0).is_err() {
+        return Ok(());
+    }
+    read_header(&path, oldest, &bytes).map(drop)
+}
+
 /// The header of a segment, `None` if the bytes are not one.
 pub(super) fn read_header(
     file: &str,
@@ -119,8 +130,8 @@ pub(super) fn read_header(
     bytes: &[u8],
 ) -> Result<Option<SegmentHeader>, LogError> {
     let Some(header) = SegmentHeader::decode(bytes) else { return Ok(None) };
-    if !(OLDEST..=VERSION).contains(&header.version) {
-        return Err(LogError::NewerVersion { file: file.into(), version: header.version });
+    if header.version != VERSION {
+        return Err(LogError::OtherVersion { file: file.into(), version: header.version });
     }
     if header.first_seq != first_seq {
         let reason = format!("the header is that of the segment of record {}", header.first_seq);

@@ -22,7 +22,6 @@ struct Current {
     file: String,
     bytes: Vec<u8>,
     salt: u32,
-    version: u16,
     offset: usize,
     next_seq: u64,
     end_seq: u64,
@@ -64,9 +63,8 @@ impl Current {
             return Err(LogError::Damaged { file, offset: 0, reason });
         };
         let (next_seq, end_seq) = (segment.first_seq, segment.next_seq);
-        let SegmentHeader { salt, version, .. } = header;
-        let offset = SEGMENT_HEADER;
-        Ok(Self { file, bytes, salt, version, offset, next_seq, end_seq })
+        let (SegmentHeader { salt, .. }, offset) = (header, SEGMENT_HEADER);
+        Ok(Self { file, bytes, salt, offset, next_seq, end_seq })
     }
 
     /// Checks the next frame and passes it; returns where it begins and the record after it.
@@ -89,6 +87,6 @@ impl Current {
 
     /// The frame that `step` checked.
     fn frame(&self, offset: usize) -> Frame<'_> {
-        Frame { version: self.version, ..Frame::trusted(&self.bytes[offset..self.offset]) }
+        Frame::trusted(&self.bytes[offset..self.offset])
     }
 }

@@ -82,6 +82,26 @@ fn a_directory_with_other_things_in_it_is_not_taken() {
     assert_eq!(files(dir.path()).len(), 1);
 }
 
+/// Neither converted nor half read: not one file of it changes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_directory_of_an_earlier_build_is_refused() {
+    let mut home = InDirectory::usual();
+    home.stop().await;
+    let segment = files(&home.path().join("log")).remove(0);
+    let mut bytes = std::fs::read(&segment).unwrap();
+    bytes[8] -= 1;
+    let crc = crc32fast::hash(&bytes[..28]);
+    bytes[28..32].copy_from_slice(&crc.to_le_bytes());
+    std::fs::write(&segment, &bytes).unwrap();
+    let opened = Embedded::open(home.options.clone(), home.clock()).err().unwrap().to_string();
+    let checked = check(home.path(), &mut |_| {}).unwrap_err().to_string();
+    let rebuilt = rebuild(home.path(), true, &mut |_| {}).unwrap_err().to_string();
+    for refused in [opened, checked, rebuilt] {
+        assert!(refused.contains("import them anew into an empty data directory"), "{refused}");
+    }
+    assert_eq!(std::fs::read(&segment).unwrap(), bytes);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backup_goes_to_a_new_directory_outside_the_data() {
     let mut home = InDirectory::usual();

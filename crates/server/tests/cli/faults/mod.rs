@@ -7,7 +7,6 @@ mod connections;
 mod disk;
 mod memory;
 mod seasons;
-mod upgrade;
 
 use std::time::{Duration, Instant};
 
