@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use serde::{Deserialize, Serialize};
 use standings_core::{
     Board, BoardId, Millis, Score, SeasonId, SeasonSpan, board::Ties, span::Keep,
 };
@@ -41,14 +42,12 @@ pub(crate) struct Season {
 }
 
 /// What is fixed when a season closes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Closed {
     pub(crate) goal: Option<Score>,
     /// The tie rule, until a file says it.
     pub(crate) ties: Ties,
-    /// The moment, as [`FormerNames`](super::freeze::FormerNames) counts them,
-    pub(crate) epoch: u64,
-    /// and as erasures count them.
+    /// The moment, as erasures count them.
     pub(crate) erasures: ErasureNo,
 }
 

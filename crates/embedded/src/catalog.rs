@@ -13,7 +13,6 @@ use standings_core::{Board, BoardId, KeyName, Millis, PlayerId, SeasonSpan, boar
 
 pub(crate) use super::board_state::{BoardState, Closed, Rows, Season};
 use super::{
-    freeze::FormerNames,
     live::{Live, record_of},
     record::{BoardNo, ErasureNo, FrozenFile, LogRecord, SeasonNo, SnapshotNo},
     snapshot::{Snapshot, Snapshots},
@@ -37,8 +36,6 @@ pub(crate) struct Catalog {
     gone: u64,
     /// Boards that started anew, and with which season. Not with the board: few ever do.
     restarted: BTreeMap<BoardNo, SeasonNo>,
-    /// What players were called when that was frozen which is still being written.
-    pub(crate) former_names: FormerNames,
 }
 
 /// When a player was erased.
@@ -65,9 +62,8 @@ pub(crate) struct Image {
     /// Of boards that have ever had snapshots.
     snapshots: Vec<(BoardNo, SnapshotNo, Millis)>,
     next_erasure: ErasureNo,
-    /// Of seasons that have closed and are not yet in a file: the moment, as former names and as erasures count it.
-    closed: Vec<(BoardNo, SeasonNo, u64, ErasureNo)>,
-    former_names: FormerNames,
+    /// Of seasons that have closed and are not yet in a file, what held when they did.
+    closed: Vec<(BoardNo, SeasonNo, Closed)>,
     restarted: BTreeMap<BoardNo, SeasonNo>,
     gone: u64,
 }
@@ -141,7 +137,6 @@ impl Catalog {
                 self.note_erasures(*before);
                 self.traces = true;
             }
-            LogRecord::NameWas { player, name } => self.former_names.note(player, name.as_ref()),
             _ => self.define(record),
         }
     }
@@ -221,10 +216,9 @@ impl Catalog {
                 self.on_season(*board, *season, |season| season.span.ends_at = *ends_at);
             }
             LogRecord::SeasonClosed { board, season, goal } => {
-                let (epoch, erasures) = (self.former_names.begin(), self.next_erasure);
                 let ties =
                     self.boards.get(board).map_or_else(Ties::default, |b| b.definition.ties());
-                let closed = Closed { goal: *goal, ties, epoch, erasures };
+                let closed = Closed { goal: *goal, ties, erasures: self.next_erasure };
                 self.on_season(*board, *season, |season| season.closed = Some(closed));
             }
             LogRecord::SeasonExpired { board, season } => {
@@ -272,7 +266,6 @@ impl Catalog {
             | LogRecord::EntryRemoved { .. }
             | LogRecord::PlayerPut { .. }
             | LogRecord::FriendsPut { .. }
-            | LogRecord::NameWas { .. }
             | LogRecord::PlayerErased { .. }
             | LogRecord::ErasuresPurged { .. } => {}
         }
@@ -365,37 +358,27 @@ impl Catalog {
                 .collect(),
             next_erasure: self.next_erasure,
             closed: self.closing(),
-            former_names: self.former_names.clone(),
             restarted: self.restarted.clone(),
             gone: self.gone,
         }
     }
 
     /// Seasons that have closed and are not yet in a file.
-    fn closing(&self) -> Vec<(BoardNo, SeasonNo, u64, ErasureNo)> {
+    fn closing(&self) -> Vec<(BoardNo, SeasonNo, Closed)> {
         let seasons = self.boards.values().flat_map(|b| b.seasons.iter().map(|s| (b.no, s)));
         let waiting = seasons.filter(|(_, season)| season.live().is_some());
-        let moment = |season: &Season| season.closed.map(|closed| (closed.epoch, closed.erasures));
-        waiting
-            .filter_map(|(no, s)| moment(s).map(|(epoch, erasures)| (no, s.no, epoch, erasures)))
-            .collect()
+        waiting.filter_map(|(board, s)| s.closed.map(|closed| (board, s.no, closed))).collect()
     }
 
-    /// Whether something is not yet written of which only the log knows all: a snapshot, or a season that closed under
-    /// another tie rule than its board has now.
+    /// Whether something is not yet written of which only the log knows all: a snapshot.
     pub(crate) fn needs_log(&self) -> bool {
-        let former_ties = self.boards.values().any(|board| {
-            let mut waiting = board.seasons.iter().filter(|season| season.live().is_some());
-            let ties = board.definition.ties();
-            waiting.any(|season| season.closed.is_some_and(|closed| closed.ties != ties))
-        });
-        former_ties || !self.pending_snapshots().is_empty()
+        !self.pending_snapshots().is_empty()
     }
 
     /// Erasures before this number are the concern of nothing that is yet to be written: who was erased later may be in
     /// it, and must be known until it is.
     pub(crate) fn settled_erasures(&self) -> ErasureNo {
-        let closing = self.closing().into_iter().map(|(.., erasures)| erasures);
+        let closing = self.closing().into_iter().map(|(.., closed)| closed.erasures);
         let snapshots = self.boards.values().flat_map(|board| board.snapshots.list());
         let taken = snapshots.filter_map(Snapshot::pending_erasures);
         closing.chain(taken).fold(self.next_erasure, ErasureNo::min)
@@ -421,14 +404,9 @@ impl Catalog {
             }
         }
         catalog.next_erasure = catalog.next_erasure.max(image.next_erasure);
-        for (board, season, epoch, erasures) in &image.closed {
-            catalog.on_season(*board, *season, |season| {
-                if let Some(closed) = &mut season.closed {
-                    (closed.epoch, closed.erasures) = (*epoch, *erasures);
-                }
-            });
+        for (board, season, closed) in &image.closed {
+            catalog.on_season(*board, *season, |season| season.closed = Some(*closed));
         }
-        catalog.former_names = image.former_names.clone();
         catalog.restarted.clone_from(&image.restarted);
         catalog.gone = image.gone;
         catalog

@@ -30,8 +30,6 @@ pub(crate) struct Found {
     pub(super) rows: Rows,
     /// Players who were erased and may still be in its rows.
     pub(super) hidden: Option<Arc<HashSet<PlayerId>>>,
-    /// Of a closed season that is still in memory, when it closed, as former names count it.
-    pub(super) epoch: Option<u64>,
     pub(crate) now: Millis,
 }
 
@@ -176,7 +174,6 @@ impl BoardState {
                     official: Some(snapshot.of.official),
                     rows: Rows::Frozen(Arc::clone(file)),
                     hidden: freeze::hidden(catalog, file.erasures),
-                    epoch: None,
                     now,
                 })
             }
@@ -197,7 +194,6 @@ impl BoardState {
             official: None,
             rows: season.rows.clone(),
             hidden: since.and_then(|since| freeze::hidden(catalog, since)),
-            epoch: season.live().and(season.closed).map(|closed| closed.epoch),
             now,
         }
     }

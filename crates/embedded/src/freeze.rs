@@ -1,13 +1,8 @@
-//! Writing frozen standings: rows in order, the names of their time, and streaks.
+//! Writing frozen standings: rows in order, the names of the moment of writing, and streaks.
 
-use std::{
-    collections::{HashMap, HashSet},
-    io,
-    sync::Arc,
-};
+use std::{collections::HashSet, io, sync::Arc};
 
 use parking_lot::RwLock;
-use serde::{Deserialize, Serialize};
 use standings_core::standing::as_of::{AsOfRow, Cursor};
 use standings_core::{IndexRecord, Name, PlayerId, Score, board::Ties};
 
@@ -21,46 +16,6 @@ use super::{
 
 /// Rows read under one lock while a standing is written: some ten microseconds.
 const SCAN_ROWS: usize = 512;
-
-/// What players were called at moments that are still being written.
-///
-/// A season that closes and a snapshot that is taken show the names of that moment, and writing them takes a while. Each
-/// such moment begins an epoch; a rename while any of them is being written keeps the name before it.
-#[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct FormerNames {
-    epoch: u64,
-    names: HashMap<PlayerId, Vec<(u64, Option<Name>)>>,
-}
-
-impl FormerNames {
-    /// Begins an epoch.
-    pub(crate) fn begin(&mut self) -> u64 {
-        self.epoch += 1;
-        self.epoch
-    }
-
-    /// Keeps what a player is called until now.
-    pub(crate) fn note(&mut self, player: &PlayerId, name: Option<&Name>) {
-        let names = self.names.entry(player.clone()).or_default();
-        // Of one epoch only the first counts: that is what the player was called when it began.
-        if names.last().is_none_or(|(epoch, _)| *epoch < self.epoch) {
-            names.push((self.epoch, name.cloned()));
-        }
-    }
-
-    /// Puts back what a player was called when an epoch began, if that has changed since.
-    pub(crate) fn restore(&self, player: &str, epoch: u64, name: &mut Option<Name>) {
-        let names = self.names.get(player).map_or(&[][..], Vec::as_slice);
-        if let Some((_, former)) = names.iter().find(|(until, _)| *until >= epoch) {
-            name.clone_from(former);
-        }
-    }
-
-    /// Nothing is being written any more.
-    pub(crate) fn clear(&mut self) {
-        self.names = HashMap::new();
-    }
-}
 
 /// The file that the streaks of a season continue which were counted while a season before it took submissions: none has this name.
 /// When that one is in a file too they are counted anew.
@@ -163,8 +118,6 @@ pub(crate) fn folded_goal(board: &BoardState, season: &Season) -> Option<i64> {
 pub(crate) struct Writing<'a> {
     pub(crate) live: &'a RwLock<Live>,
     pub(crate) view: ViewId,
-    /// The moment, as former names count them.
-    pub(crate) epoch: u64,
     pub(crate) ties: Ties,
     /// Where streaks are counted, the goal and the seasons before.
     pub(crate) streaks: Option<(i64, &'a Before)>,
@@ -192,7 +145,7 @@ impl Writing<'_> {
         writer: &mut FrozenWriter<'_>,
         rows: &[AsOfRow],
     ) -> io::Result<()> {
-        for ((player, record), name) in rows.iter().zip(self.names(shared, rows)?) {
+        for ((player, record), name) in rows.iter().zip(Self::names(shared, rows)?) {
             let streak = match self.streaks {
                 Some((goal, before)) if record.key.folded <= goal => 1 + before.streak(player)?,
                 _ => 0,
@@ -203,8 +156,8 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// The names that players had then.
-    fn names(&self, shared: &Shared, rows: &[AsOfRow]) -> io::Result<Vec<Option<Name>>> {
+    /// What players are called now.
+    fn names(shared: &Shared, rows: &[AsOfRow]) -> io::Result<Vec<Option<Name>>> {
         let mut names = Vec::with_capacity(rows.len());
         for (player, _) in rows {
             let profile = match PlayerId::new(player) {
@@ -212,11 +165,6 @@ impl Writing<'_> {
                 Err(_) => None,
             };
             names.push(profile.and_then(|profile| profile.name.clone()));
-        }
-        // After the names of now: a rename that these show has kept what it replaced.
-        let catalog = shared.catalog.read();
-        for ((player, _), name) in rows.iter().zip(&mut names) {
-            catalog.former_names.restore(player, self.epoch, name);
         }
         Ok(names)
     }

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 use super::{
     Shared, backup,
-    catalog::{Closed, Rows},
+    catalog::Rows,
     checkpoint::View,
     freeze::{self, Before, Keep, Writing, folded_goal},
     frozen::{self, FrozenRow},
@@ -227,10 +227,6 @@ fn freeze_season(
         })
     };
     let Some((live, closed, goal, waits)) = due else {
-        shared.queue.change_blocking(|s| {
-            s.freeze_ended();
-            Ok(())
-        })?;
         return Ok(None);
     };
     if waits {
@@ -239,8 +235,7 @@ fn freeze_season(
     let before = Before::of(shared, board, season).map_err(|error| unwritable(&error))?;
     let view = live.write().begin_view();
     let streaks = goal.map(|goal| (goal, &before));
-    let Closed { epoch, ties, .. } = closed;
-    let written = Writing { live: &live, view, epoch, ties, streaks }.write(shared, name);
+    let written = Writing { live: &live, view, ties: closed.ties, streaks }.write(shared, name);
     Live::end_view(&live, view);
     let file = written.map_err(|error| unwritable(&error))?;
     let file = FrozenFile { erasures: closed.erasures, ..file };
@@ -262,16 +257,11 @@ fn freeze_snapshot(
         })
     };
     let Some((taken, pending)) = due else {
-        shared.queue.change_blocking(|s| {
-            s.freeze_ended();
-            Ok(())
-        })?;
         return Ok(None);
     };
     let written = match &pending.source {
         PendingSource::View(live, view) => {
-            let (view, epoch, ties, streaks) = (*view, pending.epoch, pending.ties, None);
-            Writing { live, view, epoch, ties, streaks }.write(shared, name)
+            Writing { live, view: *view, ties: pending.ties, streaks: None }.write(shared, name)
         }
         PendingSource::File(file) => shared.frozen.get(file).and_then(|old| {
             freeze::rewrite(shared, &old, name, file.rows(), |_, text| {
@@ -282,7 +272,7 @@ fn freeze_snapshot(
     let file = written.map_err(|error| unwritable(&error))?;
     let file = FrozenFile { erasures: pending.erasures, after: String::new(), ..file };
     let players = file.players;
-    shared.queue.change_blocking(move |s| s.snapshot_done(board, snapshot, file))?;
+    shared.queue.change_blocking(move |s| s.store_snapshot(board, snapshot, file))?;
     let last = taken.dates.last().map(|(date, _)| *date);
     Ok(last.map(|date| SnapshotInfo { date, players }))
 }

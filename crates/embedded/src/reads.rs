@@ -72,13 +72,6 @@ impl Shared {
         seen.map(|row| {
             let mut profile = self.read_history(|history| history.profile(&row.player))?;
             let mut official_rank = None;
-            if let Some(epoch) = found.epoch {
-                // It is on its way into a file with the names that it closed with.
-                let mut then = profile.as_deref().cloned().unwrap_or_default();
-                let catalog = self.catalog.read();
-                catalog.former_names.restore(&row.player, epoch, &mut then.name);
-                profile = Some(Arc::new(then));
-            }
             if let Source::Frozen(frozen) = source {
                 // A frozen standing shows the name of its time.
                 let text = frozen.text_at(row.position).map_err(|error| unreadable(&error))?;

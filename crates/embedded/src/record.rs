@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 use standings_core::{
-    BoardId, EventId, KeyName, LocalDate, Millis, Name, PlayerId, Profile, Score, SeasonId,
-    board::Ties, rule::Entry,
+    BoardId, EventId, KeyName, LocalDate, Millis, PlayerId, Profile, Score, SeasonId, board::Ties,
+    rule::Entry,
 };
 
 use super::log::Frame;
@@ -63,8 +63,6 @@ pub(crate) enum LogRecord {
     SeasonExpired { board: BoardNo, season: SeasonNo },
     /// A player's friends are these from now on.
     FriendsPut { player: PlayerId, friends: Vec<PlayerId> },
-    /// What a player was called before the record that follows, while something is being frozen that shows it.
-    NameWas { player: PlayerId, name: Option<Name> },
     /// A board is frozen as it is between the records before and after this one.
     SnapshotTaken(Taken),
     /// A snapshot that was taken is in this file from now on.

@@ -102,9 +102,7 @@ pub(crate) struct Pending {
     pub(crate) source: PendingSource,
     /// The tie rule of that moment.
     pub(crate) ties: Ties,
-    /// The moment, as the former names count them,
-    pub(crate) epoch: u64,
-    /// and as erasures count them.
+    /// The moment, as erasures count them.
     pub(crate) erasures: ErasureNo,
 }
 
@@ -240,7 +238,7 @@ impl BoardState {
 
 impl Catalog {
     pub(super) fn take_snapshot(&mut self, taken: &Taken) {
-        let (epoch, erasures) = (self.former_names.begin(), self.next_erasure());
+        let erasures = self.next_erasure();
         let Some(board) = self.board_mut(taken.board) else { return };
         let last = taken.dates.iter().map(|(_, at)| *at).max();
         board.snapshots.taken_through(last.unwrap_or(Millis::MIN));
@@ -253,7 +251,7 @@ impl Catalog {
             Rows::Frozen(file) => PendingSource::File(Arc::clone(file)),
         };
         let ties = season.closed.map_or(board.definition.ties(), |closed| closed.ties);
-        let pending = SnapshotRows::Pending(Pending { source, ties, epoch, erasures });
+        let pending = SnapshotRows::Pending(Pending { source, ties, erasures });
         board.put_snapshot(&Arc::new(taken.clone()), &pending);
     }
 

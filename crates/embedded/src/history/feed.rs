@@ -241,7 +241,7 @@ impl History {
     ) -> Result<()> {
         match record {
             // Events go into the store sorted; see `store_tables`.
-            LogRecord::Event(_) | LogRecord::NameWas { .. } => {}
+            LogRecord::Event(_) => {}
             LogRecord::Scores { .. } => {
                 batch.insert(&self.imports, seq.to_be_bytes(), postcard::to_stdvec(record)?);
             }

@@ -40,19 +40,6 @@ impl Sequencer {
         } else {
             self.frozen(board, season, file, None)?;
         }
-        self.freeze_ended();
-        Ok(())
-    }
-
-    /// A snapshot's rows are in a file now, and the file is durable.
-    pub(crate) fn snapshot_done(
-        &mut self,
-        board: BoardNo,
-        snapshot: SnapshotNo,
-        file: FrozenFile,
-    ) -> Result<()> {
-        self.store_snapshot(board, snapshot, file)?;
-        self.freeze_ended();
         Ok(())
     }
 

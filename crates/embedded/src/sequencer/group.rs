@@ -36,8 +36,6 @@ pub(super) struct Draft {
     /// Whom boards have accepted that take one submission per period.
     accepted: RapidHashSet<(BoardNo, PlayerId)>,
     profiles: RapidHashMap<PlayerId, Profile>,
-    /// Whether a standing is being written that shows the names of a moment ago.
-    freezing: bool,
     /// Players that a season may have.
     max_players: u64,
 }
@@ -194,13 +192,6 @@ impl Draft {
         self.events.push(DraftEvent { target, player, previous, spot, entry, ranked, ranks });
     }
 
-    /// Notes what a player is called until now, where that is still to be written.
-    fn keep_name(&mut self, player: &PlayerId, name: Option<Name>) {
-        if self.freezing {
-            self.records.push(LogRecord::NameWas { player: player.clone(), name });
-        }
-    }
-
     fn rename(&mut self, player: &PlayerId, name: Option<Name>, known: Option<Arc<Profile>>) {
         let Some(name) = name else { return };
         let profile = match self.profiles.get(player) {
@@ -209,7 +200,6 @@ impl Draft {
         };
         // Most servers send the name with every score; only a new one is worth a record.
         if profile.name.as_ref() != Some(&name) {
-            self.keep_name(player, profile.name.clone());
             let profile = Profile { name: Some(name), ..profile };
             self.profiles.insert(player.clone(), profile.clone());
             self.records.push(LogRecord::PlayerPut { player: player.clone(), profile });
@@ -230,7 +220,6 @@ impl Sequencer {
             ids: RapidHashMap::default(),
             accepted: RapidHashSet::default(),
             profiles: RapidHashMap::default(),
-            freezing: self.freezing > 0,
             max_players: self.shared.options.max_players,
         };
         for command in commands {
@@ -247,28 +236,19 @@ impl Sequencer {
                         Err(error) => drop(reply.send(Err(error))),
                     }
                 }
-                Command::Player { record, reply } => match self.put_player(&mut draft, record) {
-                    Ok(()) => draft.answers.push(Answer::Done { reply }),
-                    Err(error) => drop(reply.send(Err(error))),
-                },
+                Command::Player { record, reply } => {
+                    if let LogRecord::PlayerPut { player, profile } = &record {
+                        draft.profiles.insert(player.clone(), profile.clone());
+                    }
+                    draft.records.push(record);
+                    draft.answers.push(Answer::Done { reply });
+                }
                 Command::Change(_) | Command::Stop => {
                     unreachable!("a group has only writes of scores")
                 }
             }
         }
         draft
-    }
-
-    fn put_player(&self, draft: &mut Draft, record: LogRecord) -> Result<()> {
-        if let LogRecord::PlayerPut { player, profile } = &record {
-            if draft.freezing && !draft.profiles.contains_key(player) {
-                let known = self.known_profile(player)?;
-                draft.keep_name(player, known.and_then(|known| known.name.clone()));
-            }
-            draft.profiles.insert(player.clone(), profile.clone());
-        }
-        draft.records.push(record);
-        Ok(())
     }
 
     fn decide_submissions(

@@ -185,8 +185,6 @@ pub(crate) struct Sequencer {
     checkpoint_again: Instant,
     /// Names of files given in this run.
     names_given: u64,
-    /// Standings that are being frozen: while there are any, renames keep what they replace.
-    freezing: usize,
     last_purge: Instant,
     /// Profiles as this thread knows them: it is the only one that changes them, so they are never stale here.
     profiles: quick_cache::sync::Cache<PlayerId, Option<Arc<Profile>>>,
@@ -222,7 +220,6 @@ impl Sequencer {
             checkpointing: Checkpointing::No,
             checkpoint_again: Instant::now(),
             names_given: 0,
-            freezing: 0,
             last_purge: Instant::now(),
             profiles: quick_cache::sync::Cache::new(CACHED_PROFILES),
             last_sync: Instant::now(),

@@ -25,11 +25,8 @@ impl Sequencer {
         if let Some(group) = group {
             publish_events(&draft.targets, &mut draft.events);
             for record in &group.records {
-                match record {
-                    LogRecord::Scores { board, .. } => self.shared.note_import(*board),
-                    // Before the new name shows.
-                    LogRecord::NameWas { .. } => self.shared.apply(std::slice::from_ref(record)),
-                    _ => {}
+                if let LogRecord::Scores { board, .. } = record {
+                    self.shared.note_import(*board);
                 }
             }
             self.shared.metrics.accepted.inc_by(draft.events.len() as u64);

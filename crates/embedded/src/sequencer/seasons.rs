@@ -275,16 +275,7 @@ impl Sequencer {
             Frozen::Season(no) | Frozen::Snapshot(no) => no,
         };
         let name = self.new_name(board, no);
-        self.freezing += 1;
         let _ = self.jobs.send(Job::Freeze(Freeze { board, what, name, reply }));
-    }
-
-    /// A standing was frozen, or is not to be any more. When there is none left, former names are of no use.
-    pub(crate) fn freeze_ended(&mut self) {
-        self.freezing = self.freezing.saturating_sub(1);
-        if self.freezing == 0 {
-            self.shared.catalog.write().former_names.clear();
-        }
     }
 
     /// Notes when a board next needs attention, after anything about it changed.
@@ -329,9 +320,6 @@ impl Sequencer {
         }
         for board in uncounted {
             let _ = self.jobs.send(Job::Recount(board));
-        }
-        if self.freezing == 0 {
-            self.shared.catalog.write().former_names.clear();
         }
     }
 }

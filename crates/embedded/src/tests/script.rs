@@ -152,11 +152,12 @@ pub(super) fn script(rounds: u32, keep: Keep) -> Vec<Step> {
             (1, Write::Board("extra", r#"{"season":"daily","title":"Extra"}"#)),
             (1, Write::Events("extra", ids("x", &[("x", 1), ("y", 2), ("z", 3)]))),
             (1, Write::Close("extra")),
-            (1, Write::Rename("z", "Zoe")),
             (1, Write::Events("extra", ids("w", &[("x", 5)]))),
             (1, Write::Remove("extra", SeasonRef::Previous, "y")),
             (1, Write::Import("extra", "2026-10-01", vec![("i", 4), ("j", 8)])),
             (1, Write::Import("extra", "2026-10-01", vec![("k", 1)])),
+            // An import waits for what is written before it: what has closed has its names by now.
+            (1, Write::Rename("z", "Zoe")),
             // The next day; the old season is in its grace, then closed.
             (24 * hour, Write::Events("daily", ids("e", &[("a", 1)]))),
             (1, Write::Board("daily", if round % 2 == 0 { easy } else { daily })),

@@ -231,7 +231,7 @@ macro_rules! conformance_cases {
                 days_of_a_player_are_paged_without_gap_or_duplicate,
             }
             former_names {
-                a_renaming_right_after_a_close_leaves_the_past_alone,
+                a_renaming_after_a_close_leaves_the_past_alone,
                 a_renaming_right_after_a_snapshot_leaves_the_past_alone,
                 a_renaming_after_the_clock_has_turned_leaves_the_past_alone,
                 every_season_and_snapshot_has_its_own_name,

@@ -1,4 +1,5 @@
-//! Names of their time: who is renamed keeps the old name in what is past.
+//! Names of their time: a standing that no longer changes keeps the names that its players had when it was written, which is some moments
+//! after it closed or was taken.
 
 use standings_core::{BoardId, Profile, player::AvatarUrl, rule::Submission};
 
@@ -46,10 +47,11 @@ async fn rename_all(world: &World, board: &BoardId) {
 const OLD: [&str; 4] = ["Old a", "Old b", "Old c", ""];
 const NEW: [&str; 4] = ["New a", "New b", "", "New d"];
 
-/// Right when the call returns, whatever the engine still has to write.
-pub async fn a_renaming_right_after_a_close_leaves_the_past_alone(world: &mut World) {
+/// Once its rows are written.
+pub async fn a_renaming_after_a_close_leaves_the_past_alone(world: &mut World) {
     let board = named(world).await;
     world.engine().close_season(&board).await.unwrap();
+    world.written().await;
     rename_all(world, &board).await;
     world.play(&board, &PLAYERS.map(|player| (player, 1))).await;
     for _ in 0..3 {
@@ -60,7 +62,7 @@ pub async fn a_renaming_right_after_a_close_leaves_the_past_alone(world: &mut Wo
     }
 }
 
-/// Likewise.
+/// The answer comes when its rows are written.
 pub async fn a_renaming_right_after_a_snapshot_leaves_the_past_alone(world: &mut World) {
     let board = named(world).await;
     world.take(&board).await;
@@ -82,6 +84,7 @@ pub async fn a_renaming_after_the_clock_has_turned_leaves_the_past_alone(world: 
     world.turn_to_snapshot("2026-11-15T23:00:00Z", &board, "2026-11-15").await;
     world.rename("a", Some("Mid a")).await;
     world.turn_to("2026-11-16T00:00:00Z").await;
+    world.written().await;
     rename_all(world, &board).await;
     for _ in 0..3 {
         assert_eq!(names(world, &board, on("2026-11-15")).await, OLD);
@@ -91,7 +94,7 @@ pub async fn a_renaming_after_the_clock_has_turned_leaves_the_past_alone(world: 
     }
 }
 
-/// Each of them the name of its own time, with several in a row and no wait between.
+/// Each of them the name of its own time, with several in a row.
 pub async fn every_season_and_snapshot_has_its_own_name(world: &mut World) {
     let board = world.board("b", "{}").await;
     for round in 1..=10 {
@@ -101,6 +104,7 @@ pub async fn every_season_and_snapshot_has_its_own_name(world: &mut World) {
             world.take(&board).await;
         }
         world.engine().close_season(&board).await.unwrap();
+        world.written().await;
     }
     world.rename("a", Some("Today")).await;
     for _ in 0..2 {
@@ -137,6 +141,7 @@ pub async fn a_picture_is_of_today(world: &mut World) {
     let board = named(world).await;
     world.take(&board).await;
     world.engine().close_season(&board).await.unwrap();
+    world.written().await;
     let picture = AvatarUrl::new("https://example.com/a.png").unwrap();
     let profile =
         Profile { name: Some(name("New")), avatar_url: Some(picture.clone()), attributes: None };

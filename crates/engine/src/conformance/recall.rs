@@ -81,6 +81,15 @@ impl World {
         (taken.date.to_string(), taken.players)
     }
 
+    /// Waits until everything that has closed or was taken is written, with the names of now: that is done in order, and a snapshot
+    /// answers when it is.
+    pub(crate) async fn written(&self) {
+        let board = self.board("written", r#"{"season":"never"}"#).await;
+        self.submit(&board, "written", 1).await;
+        self.take(&board).await;
+        self.engine().delete_board(&board).await.unwrap();
+    }
+
     /// The dates of a board's snapshots, newest first.
     pub(crate) async fn dates(&self, board: &BoardId) -> Vec<String> {
         let query = SnapshotsQuery { before: None, limit: 10_000 };

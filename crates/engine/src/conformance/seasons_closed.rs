@@ -158,7 +158,7 @@ pub async fn a_closed_season_keeps_the_names_of_its_time(world: &mut World) {
     world.submit(&board, "a", 1).await;
     world.turn_to("2026-12-01T00:00:00Z").await;
     // Ranks are final when the season is closed; names are once its rows have been written.
-    world.restart().await;
+    world.written().await;
     world.engine().put_player(&id("a"), named("Now")).await.unwrap();
     world.submit(&board, "a", 1).await;
     for _ in 0..2 {

@@ -6,7 +6,7 @@ use super::{
     Run,
     reads::{Standing, shown},
 };
-use crate::{EngineError, PageQuery, SnapshotRef, SnapshotsQuery, StandingRef};
+use crate::{EngineError, PageQuery, Row, SnapshotRef, SnapshotsQuery, StandingRef};
 
 impl Run<'_> {
     pub(super) async fn put_friends(&mut self) {
@@ -55,7 +55,13 @@ impl Run<'_> {
         let taken = async || {
             let page = self.world.engine().page(board, &query).await;
             page.is_ok_and(|page| {
-                page.standing.season == expected.season && shown(&page.rows) == expected.rows
+                let named = |row: &Row| {
+                    let name = row.profile.as_ref().and_then(|profile| profile.name.as_ref());
+                    name == expected.names.get(&row.player)
+                };
+                page.standing.season == expected.season
+                    && shown(&page.rows) == expected.rows
+                    && page.rows.iter().all(named)
             })
         };
         self.world.until(&format!("board {board} has its snapshot of {date}"), taken).await;
