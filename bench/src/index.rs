@@ -2,7 +2,7 @@
 
 use std::{hint::black_box, ops::ControlFlow};
 
-use standings_core::{IndexRecord, Position, board::Ties};
+use standings_core::{IndexRecord, Position};
 use standings_index::RankIndex;
 use standings_index::{Spot, WARM};
 
@@ -35,10 +35,10 @@ pub struct Costs {
     pub rank: f64,
     /// The rank where ties share.
     pub shared: f64,
-    /// [`Self::rank`] in batches.
-    pub rank_in_batches: f64,
-    /// [`Self::shared`] in batches.
-    pub shared_in_batches: f64,
+    /// Both, as a read of a player asks for them.
+    pub both: f64,
+    /// The same in batches, as a list of players asks.
+    pub both_in_batches: f64,
     /// A player with the four before and after.
     pub window: f64,
     /// The first ten.
@@ -54,8 +54,8 @@ impl Costs {
             update_in_batches: of(|costs| costs.update_in_batches),
             rank: of(|costs| costs.rank),
             shared: of(|costs| costs.shared),
-            rank_in_batches: of(|costs| costs.rank_in_batches),
-            shared_in_batches: of(|costs| costs.shared_in_batches),
+            both: of(|costs| costs.both),
+            both_in_batches: of(|costs| costs.both_in_batches),
             window: of(|costs| costs.window),
             top: of(|costs| costs.top),
         }
@@ -109,8 +109,8 @@ impl Board {
             update_in_batches: run.update_in_batches(index, operations),
             rank: run.ask(operations, |id| index.position(id)),
             shared: run.ask(operations, |id| index.shared_position(id)),
-            rank_in_batches: run.ask_in_batches(index, operations, Ties::Earliest),
-            shared_in_batches: run.ask_in_batches(index, operations, Ties::Share),
+            both: run.ask(operations, |id| index.find(id)),
+            both_in_batches: run.ask_in_batches(index, operations),
             window: run.ask(operations.div_ceil(4), |id| window(index, id)),
             top: run.ask(operations.div_ceil(4), |_| rows_from(index, 0, 10)),
         }
@@ -208,14 +208,12 @@ impl Run {
         start.per(count)
     }
 
-    fn ask_in_batches(&mut self, index: &RankIndex, count: u64, ties: Ties) -> f64 {
+    fn ask_in_batches(&mut self, index: &RankIndex, count: u64) -> f64 {
         let players = self.players(count);
         let ids = ids(&players);
         let start = Clock::start();
         for ids in ids.chunks(WARM) {
-            index.positions(ids, ties, |found| {
-                black_box(found);
-            });
+            black_box(index.find_many(ids));
         }
         start.per(count)
     }

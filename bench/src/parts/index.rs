@@ -198,8 +198,8 @@ fn costs(report: &mut Report, largest: &Measured) {
         let ranks = [
             ("rank, earliest leads", ours.rank, 16.0),
             ("rank, ties share", ours.shared, 16.0),
-            ("rank in batches of 64, earliest leads", ours.rank_in_batches, 40.0),
-            ("rank in batches of 64, ties share", ours.shared_in_batches, 40.0),
+            ("rank, both", ours.both, 16.0),
+            ("rank in batches of 64, both", ours.both_in_batches, 40.0),
         ];
         for (what, value, parts) in ranks {
             let row = Row::new(format!("{what}; {name}"), "ns", value).of("rank");
@@ -242,7 +242,7 @@ fn lines(report: &mut Report, all: &[Measured]) {
         ("index update", |one| Some(one.grown.ours.update)),
         ("index update, batches", |one| Some(one.grown.ours.update_in_batches)),
         ("index rank", |one| Some(one.grown.ours.rank)),
-        ("index rank, batches", |one| Some(one.grown.ours.rank_in_batches)),
+        ("index rank, batches", |one| Some(one.grown.ours.both_in_batches)),
     ];
     for (name, of) in kinds {
         let points: Vec<_> =

@@ -242,14 +242,15 @@ impl RankIndex {
         }
     }
 
-    /// How many players sort before this key and id, whether or not there is such a player.
-    pub fn before(&self, key: SortKey, id: &str) -> Position {
-        self.bounds(key, id).0
-    }
-
     /// How many players sort before this key and id or have both: where a page after it starts.
     pub fn through(&self, key: SortKey, id: &str) -> Position {
-        self.bounds(key, id).1
+        let mut buffer = Buffer::new();
+        let id = Packed::new(id, &mut buffer);
+        let Some((number, before)) = self.tree.seek(key, id) else { return Position(0) };
+        let leaf = self.tree.leaf(number);
+        let slot = leaf.before(key, id);
+        let held = leaf.is_in(slot, id) && leaf.key(slot) == key;
+        Position(before + leaf.row_at(slot) as u64 + u64::from(held))
     }
 
     /// Calls `visit` with the players from a position on, best first, until it breaks.
@@ -463,19 +464,6 @@ impl RankIndex {
             0 => self.tree.before_score(folded),
             first => Position(before() + first as u64),
         }
-    }
-
-    fn bounds(&self, key: SortKey, id: &str) -> (Position, Position) {
-        let mut buffer = Buffer::new();
-        let id = Packed::new(id, &mut buffer);
-        let Some((number, before)) = self.tree.seek(key, id) else {
-            return (Position(0), Position(0));
-        };
-        let leaf = self.tree.leaf(number);
-        let slot = leaf.before(key, id);
-        let held = leaf.is_in(slot, id) && leaf.key(slot) == key;
-        let before = before + leaf.row_at(slot) as u64;
-        (Position(before), Position(before + u64::from(held)))
     }
 }
 

@@ -114,7 +114,6 @@ fn assert_same(index: &RankIndex, model: &Model) {
         assert_eq!(index.get(id), Some(*record));
         assert_eq!(index.position(id), Some((position, *record)));
         assert_eq!(index.shared_position(id), Some((first_of_score, *record)));
-        assert_eq!(index.before(record.key, id), position);
         assert_eq!(index.through(record.key, id), Position(position.0 + 1));
         assert_eq!(index.before_score(record.key.folded), first_of_score);
     }
@@ -130,20 +129,13 @@ fn assert_same(index: &RankIndex, model: &Model) {
         let records = found.iter().map(|found| found.map(|(record, ..)| record));
         assert!(records.eq(ids.iter().map(|id| index.get(id))));
         assert_eq!(index.find_many(&ids), ids.iter().map(|id| index.find(id)).collect::<Vec<_>>());
-        let (mut earliest, mut shared) = (Vec::new(), Vec::new());
-        index.positions(&ids, Ties::Earliest, |found| earliest.push(found));
-        index.positions(&ids, Ties::Share, |found| shared.push(found));
-        assert_eq!(earliest, ids.iter().map(|id| index.position(id)).collect::<Vec<_>>());
-        assert_eq!(shared, ids.iter().map(|id| index.shared_position(id)).collect::<Vec<_>>());
     }
 }
 
 /// Positions of things that are not there.
 fn assert_same_bounds(index: &RankIndex, model: &Model, key: SortKey, id: &str) {
     let row = (key, id.as_bytes().to_vec());
-    let before = model.sorted.partition_point(|other| *other < row) as u64;
     let through = model.sorted.partition_point(|other| *other <= row) as u64;
-    assert_eq!(index.before(key, id), Position(before));
     assert_eq!(index.through(key, id), Position(through));
     let better = model.sorted.partition_point(|(other, _)| other.folded < key.folded);
     assert_eq!(index.before_score(key.folded), Position(better as u64));
@@ -691,7 +683,7 @@ fn players_equal_in_score_and_time_are_found_by_id_alone() {
     let mut ids: Vec<_> = (0..500).map(hex_id).collect();
     ids.sort();
     for (at, id) in ids.iter().enumerate() {
-        assert_eq!(index.before(record(-1, 1).key, id), Position(at as u64));
+        assert_eq!(index.through(record(-1, 1).key, id), Position(at as u64 + 1));
         let found = index.find(id).unwrap();
         assert_eq!((found.position.0, found.first_of_score.0), (at as u64, 0));
     }
@@ -702,7 +694,7 @@ fn an_empty_index_answers() {
     let mut index = RankIndex::new();
     let key = record(0, 0).key;
     assert_eq!((index.get("a"), index.find("a"), index.remove("a")), (None, None, None));
-    assert_eq!((index.before(key, "a"), index.through(key, "a")), (Position(0), Position(0)));
+    assert_eq!(index.through(key, "a"), Position(0));
     assert_eq!((index.before_score(0), index.total()), (Position(0), 0));
     assert_eq!(rows_of(&index, 0, 3), []);
     index.warm(&["a"]);

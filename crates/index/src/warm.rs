@@ -17,12 +17,12 @@ use super::heap::Address;
 use super::leaf::{Leaf, tag_of, tag_of_bits};
 use super::locator::{Known, candidates};
 use super::mem::{LINE, prefetch, prefetch_all};
-use super::node::{number_of, score_number};
+use super::node::number_of;
 use super::packed::{Buffer, Packed};
 use super::shrink::is_due;
 use super::tree::{NONE, Place, Tree};
 use super::{Found, IndexRecord, RankIndex, Spot, locate};
-use standings_core::{Position, SortKey, board::Ties};
+use standings_core::SortKey;
 
 /// Players to fetch ahead in one go. More would push each other out of the cache before they are used.
 pub const WARM: usize = 64;
@@ -93,41 +93,6 @@ impl RankIndex {
             });
         }
         all
-    }
-
-    /// [`position`](Self::position) or [`shared_position`](Self::shared_position) for up to [`WARM`] players at once,
-    /// in their order.
-    pub fn positions(
-        &self,
-        ids: &[&str],
-        ties: Ties,
-        mut found: impl FnMut(Option<(Position, IndexRecord)>),
-    ) {
-        if ties == Ties::Earliest {
-            self.visit_many(ids, |seen| {
-                found(seen.map(|(Spot { place, .. }, leaf)| {
-                    (self.tree.position(place), leaf.record_in(place.slot))
-                }));
-            });
-            return;
-        }
-        let mut records = [None; WARM];
-        let mut at = 0;
-        self.visit_many(ids, |seen| {
-            records[at] = seen.map(|(spot, leaf)| leaf.record_in(spot.place.slot));
-            at += 1;
-        });
-        let records = &records[..ids.len()];
-        if self.tally.is_none() {
-            let mut ways = [(0, None); WARM];
-            for (way, record) in ways.iter_mut().zip(records) {
-                way.0 = score_number(record.map_or(0, |record| record.key.folded));
-            }
-            self.tree.descend(&ways[..records.len()]);
-        }
-        for record in records {
-            found(record.map(|record| (self.before_score(record.key.folded), record)));
-        }
     }
 
     /// Fetches the places that these keys will have, up to [`WARM`] of them: the other half of what an update needs.
