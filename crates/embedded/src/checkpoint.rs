@@ -176,8 +176,6 @@ impl Loaded {
 
 /// Loads the newest checkpoint, if there is any.
 pub(crate) fn load(disk: &dyn Disk) -> io::Result<Option<Loaded>> {
-    disk.create_dir(DIR)?;
-    super::files::remove_temporary(disk, DIR)?;
     let Some(name) = newest(disk)? else { return Ok(None) };
     let file = disk.open(&format!("{DIR}/{name}"))?;
     load_file(file.as_ref())
@@ -187,7 +185,11 @@ pub(crate) fn load(disk: &dyn Disk) -> io::Result<Option<Loaded>> {
 
 /// The name of the newest checkpoint.
 pub(crate) fn newest(disk: &dyn Disk) -> io::Result<Option<String>> {
-    let names = disk.list(DIR)?.into_iter().map(|file| file.name);
+    let files = match disk.list(DIR) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        files => files?,
+    };
+    let names = files.into_iter().map(|file| file.name);
     Ok(names.filter(|name| name.ends_with(ENDING)).max())
 }
 

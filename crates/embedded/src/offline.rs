@@ -2,14 +2,15 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    io,
+    fs, io,
     ops::ControlFlow,
+    os::unix::fs::symlink,
     path::Path,
     sync::Arc,
 };
 
 use standings_core::{
-    Board, IndexRecord as Row, Millis, PlayerId, Position, SortKey, limits::EVENT_ID_WINDOW, rule,
+    IndexRecord as Row, Millis, PlayerId, Position, SortKey, limits::EVENT_ID_WINDOW, rule,
     rule::Entry, standing::Standing,
 };
 use standings_index::RankIndex;
@@ -23,12 +24,9 @@ use super::{
     history::{History, StoredEvent},
     live::{Live, entry_of, record_of},
     log::{Log, LogOptions, LogReader},
-    open::{FIRST_SEQ, OpenError, lock, recover},
+    open::{FIRST_SEQ, OpenError, lock, lock_existing, recover},
     record::{self, BoardNo, LogRecord, SeasonNo},
 };
-
-/// Findings shown before the rest is only counted.
-const SHOWN: usize = 100;
 
 /// Why a tool could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -74,9 +72,9 @@ pub struct RebuildReport {
     pub standings: u64,
     /// Entries in them.
     pub entries: u64,
-    /// How many entries differ from what the server had.
+    /// How many entries differ from what the server had, and events from what the rules make of them.
     pub differences: u64,
-    /// The first of them, in words.
+    /// A line for each standing that differs, and for what cannot be read.
     pub findings: Vec<String>,
     /// Whether a new checkpoint was written.
     pub written: bool,
@@ -85,18 +83,18 @@ pub struct RebuildReport {
 }
 
 impl RebuildReport {
-    fn differ(&mut self, finding: impl FnOnce() -> String) {
-        self.differences += 1;
-        if self.findings.len() < SHOWN {
-            self.findings.push(finding());
-        }
+    fn differ(&mut self, entries: u64, finding: String) {
+        self.differences += entries;
+        self.findings.push(finding);
     }
 }
 
-/// Reads every byte of a data directory and verifies it. Nothing that counts is changed; what a crash left unfinished may be
-/// removed, as a start would.
+/// Reads every byte of a data directory and verifies it. Changes nothing in it.
 pub fn check(dir: &Path, progress: &mut dyn FnMut(&str)) -> Result<CheckReport, OfflineError> {
-    let (_lock, disk) = open_disk(dir)?;
+    must_have_log(dir)?;
+    let _lock = lock_existing(dir)?;
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk::new(dir)?);
+    Log::check_version(disk.as_ref()).map_err(OpenError::from)?;
     let mut report = CheckReport::default();
     progress("log");
     let options = LogOptions { start_seq: FIRST_SEQ, ..LogOptions::default() };
@@ -141,7 +139,9 @@ pub fn check(dir: &Path, progress: &mut dyn FnMut(&str)) -> Result<CheckReport, 
         Err(error) => report.findings.push(error.to_string()),
     }
     progress("history");
-    match History::open(&dir.join("history"), EVENT_ID_WINDOW) {
+    let view = tempfile::tempdir()?;
+    view_of_store(&dir.join("history"), &view.path().join("history"))?;
+    match History::open(&view.path().join("history"), EVENT_ID_WINDOW) {
         Ok(history) => {
             views.push(("history", history.position()));
             if let Err(error) = history.visit_events(|_, _, _, _| report.history_events += 1) {
@@ -195,14 +195,33 @@ fn check_standings(disk: &dyn Disk, catalog: &Catalog, report: &mut CheckReport)
     }
 }
 
-fn open_disk(dir: &Path) -> Result<(std::fs::File, Arc<dyn Disk>), OfflineError> {
-    if !dir.join(super::log::DIR).is_dir() {
-        return Err(OfflineError::NotData(dir.display().to_string()));
+/// Makes another directory that has what the store in `from` has. Opening a store writes to its journals and manifests, so those are copied.
+/// Tables, which are nearly all of it, are never written to again: links to them do.
+fn view_of_store(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    let entries = match fs::read_dir(from) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let (from_entry, to_entry) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type()?.is_dir() {
+            view_of_store(&from_entry, &to_entry)?;
+        } else if from.ends_with("tables") {
+            symlink(from_entry.canonicalize()?, to_entry)?;
+        } else {
+            fs::copy(from_entry, to_entry)?;
+        }
     }
-    let lock = lock(dir)?;
-    let disk = RealDisk::new(dir)?;
-    Log::check_version(&disk).map_err(OpenError::from)?;
-    Ok((lock, Arc::new(disk)))
+    Ok(())
+}
+
+fn must_have_log(dir: &Path) -> Result<(), OfflineError> {
+    if dir.join(super::log::DIR).is_dir() {
+        return Ok(());
+    }
+    Err(OfflineError::NotData(dir.display().to_string()))
 }
 
 /// A season, by its numbers.
@@ -215,7 +234,10 @@ pub fn rebuild(
     write: bool,
     progress: &mut dyn FnMut(&str),
 ) -> Result<RebuildReport, OfflineError> {
-    let (lock, disk) = open_disk(dir)?;
+    must_have_log(dir)?;
+    let lock = lock(dir)?;
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk::new(dir)?);
+    Log::check_version(disk.as_ref()).map_err(OpenError::from)?;
     let mut report = RebuildReport::default();
     progress("reading the ledger");
     let history = History::open(&dir.join("history"), EVENT_ID_WINDOW).map_err(OpenError::from)?;
@@ -242,15 +264,12 @@ pub fn rebuild(
             recovered.lock
         }
         Err(OpenError::Checkpoint(error)) => {
-            report.differ(|| format!("the checkpoint cannot be read: {error}"));
+            report.differ(1, format!("the checkpoint cannot be read: {error}"));
             // What the ledger says is frozen can still be compared; the rest is empty there and taken as computed.
             compare(&catalog, disk.as_ref(), &computed, &mut report);
             for (board, snapshot) in catalog.pending_snapshots() {
-                report.differ(|| {
-                    format!(
-                        "snapshot {snapshot} of board {board} was not in a file yet and is lost"
-                    )
-                });
+                let lost = "was not in a file yet and is lost";
+                report.differ(1, format!("snapshot {snapshot} of board {board} {lost}"));
             }
             self::lock(dir)?
         }
@@ -362,7 +381,13 @@ impl Ledger {
     ) -> Result<BTreeMap<Place, RankIndex>, OfflineError> {
         let mut tail = std::mem::take(&mut self.tail);
         let mut results = Results::default();
-        let mut fold = Fold { ledger: self, report, player: None, entries: HashMap::new() };
+        let mut fold = Fold {
+            ledger: self,
+            events: 0,
+            differing_events: 0,
+            player: None,
+            entries: HashMap::new(),
+        };
         let visited = history.visit_events(|player, board, seq, event| {
             if fold.player.as_ref() != Some(&player) {
                 fold.finish(&mut tail, &mut results);
@@ -375,6 +400,11 @@ impl Ledger {
         while let Some(player) = tail.keys().next().cloned() {
             fold.player = Some(player);
             fold.finish(&mut tail, &mut results);
+        }
+        report.events = fold.events;
+        if fold.differing_events > 0 {
+            let count = fold.differing_events;
+            report.differ(count, format!("{count} events have another result than the rules give"));
         }
         let Results { computed, removed } = results;
         let sets = std::mem::take(&mut self.sets).into_iter();
@@ -401,7 +431,9 @@ impl Ledger {
 /// One player's events being folded.
 struct Fold<'a> {
     ledger: &'a Ledger,
-    report: &'a mut RebuildReport,
+    events: u64,
+    /// Events whose recorded result is not what the rules make of them.
+    differing_events: u64,
     player: Option<PlayerId>,
     /// For each season the number from which events count, and the entry so far.
     entries: HashMap<Place, (u64, Option<Entry>)>,
@@ -417,7 +449,7 @@ struct Results {
 
 impl Fold<'_> {
     fn add(&mut self, board: BoardNo, seq: u64, event: &StoredEvent) {
-        self.report.events += 1;
+        self.events += 1;
         let (Some(player), Some(state)) = (&self.player, self.ledger.catalog.board_no(board))
         else {
             // Events of deleted boards stay until they are cleared away.
@@ -440,13 +472,7 @@ impl Fold<'_> {
                 let applied = rule::apply(&state.definition, *current, *points, *at);
                 // One that leaves the range would have been refused; the difference shows.
                 let computed = applied.map(|(score, at)| Entry { score, at, ..*entry });
-                if computed != Some(*entry) {
-                    self.report.differ(|| {
-                        format!(
-                            "event {seq} of {player}: recorded {entry:?}, computed {computed:?}"
-                        )
-                    });
-                }
+                self.differing_events += u64::from(computed != Some(*entry));
                 *current = computed.or(*current);
             }
         }
@@ -481,75 +507,44 @@ fn compare(
     let none = RankIndex::new();
     for board in catalog.boards() {
         for season in &board.seasons {
-            let name = format!("board {} season {}", board.id, season.span.id);
-            let expected = computed.get(&(board.no, season.no)).unwrap_or(&none);
-            let before = report.differences;
+            let place = (board.no, season.no);
+            let expected = computed.get(&place).unwrap_or(&none);
             let found = board.found_season(catalog, season, Millis(0));
             let hides =
                 |player: &str| PlayerId::new(player).map_or(true, |player| found.hides(&player));
-            match &season.rows {
-                Rows::Live(live) => {
-                    compare_rows(&name, &board.definition, &*live.read(), hides, expected, report);
-                }
-                Rows::Frozen(file) if file.imported => {}
-                // Names are not in the ledger's events; their checksum tells whether they are whole.
-                Rows::Frozen(file) => match Frozen::open(disk, file).and_then(verified) {
-                    Ok(frozen) => {
-                        compare_rows(&name, &board.definition, &frozen, hides, expected, report);
-                    }
-                    Err(error) => report.differ(|| format!("{name}: {error}")),
-                },
-            }
-            if report.differences > before {
-                report.differing.insert((board.no, season.no));
-            }
+            let differing = match &season.rows {
+                Rows::Live(live) => differing_rows(&*live.read(), hides, expected),
+                Rows::Frozen(file) if file.imported => Ok(0),
+                // Names are not in the ledger's events; the checksum covers them.
+                Rows::Frozen(file) => Frozen::open(disk, file)
+                    .and_then(|frozen| frozen.verify().map(|()| frozen))
+                    .and_then(|frozen| differing_rows(&frozen, hides, expected)),
+            };
+            let (rows, what) = match differing {
+                Ok(0) => continue,
+                Ok(rows) => (rows, format!("{rows} rows differ, {} computed", expected.len())),
+                Err(error) => (expected.len().max(1), error.to_string()),
+            };
+            report.differ(rows, format!("board {} season {}: {what}", board.id, season.span.id));
+            report.differing.insert(place);
         }
     }
 }
 
-fn verified(frozen: Frozen) -> io::Result<Frozen> {
-    frozen.verify().map(|()| frozen)
-}
-
-fn compare_rows(
-    name: &str,
-    board: &Board,
+/// How many players have another row than computed, none, or one that was not computed.
+fn differing_rows(
     actual: &dyn Standing<Error = io::Error>,
     hides: impl Fn(&str) -> bool,
     expected: &RankIndex,
-    report: &mut RebuildReport,
-) {
-    let show = |row: Option<Row>| match row.map(|row| entry_of(board.order(), row)) {
-        Some(entry) => format!("{} reached {}", entry.score, entry.at),
-        None => "no entry".to_owned(),
-    };
-    let mut seen = 0;
-    let visited = actual.visit(Position(0), &mut |player, row| {
-        if hides(player) {
-            return ControlFlow::Continue(());
-        }
+) -> io::Result<u64> {
+    let (mut differing, mut seen) = (0, 0);
+    actual.visit(Position(0), &mut |player, row| {
         let wanted = expected.get(player);
         seen += u64::from(wanted.is_some());
-        if wanted != Some(row) {
-            report.differ(|| {
-                format!("{name}: {player} has {}, computed {}", show(Some(row)), show(wanted))
-            });
-        }
+        differing += u64::from(wanted != Some(row) && !hides(player));
         ControlFlow::Continue(())
-    });
-    if let Err(error) = visited {
-        return report.differ(|| format!("{name}: {error}"));
-    }
-    if seen < expected.len() {
-        expected.scan(Position(0), |player, row| {
-            if !matches!(actual.find(player), Ok(Some(_))) {
-                report.differ(|| {
-                    format!("{name}: {player} is missing, computed {}", show(Some(row)))
-                });
-            }
-            ControlFlow::<()>::Continue(())
-        });
-    }
+    })?;
+    Ok(differing + expected.len() - seen)
 }
 
 /// Puts computed standings into the catalog. A closed season that was recomputed is frozen anew at the next start.

@@ -115,12 +115,23 @@ pub(crate) fn lock(dir: &Path) -> Result<File, OpenError> {
     if !ours && names.any(|name| name != "lost+found") {
         return Err(OpenError::NotData(path));
     }
-    let file = OpenOptions::new().create(true).append(true).open(dir.join(LOCK)).map_err(io)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(OpenError::Locked(path)),
-        Err(TryLockError::Error(error)) => Err(io(error)),
+    take_lock(OpenOptions::new().create(true).append(true).open(dir.join(LOCK)), path)
+}
+
+/// Locks a directory without changing it. A backup that no server has run on has no lock, and gets none.
+pub(crate) fn lock_existing(dir: &Path) -> Result<Option<File>, OpenError> {
+    match File::open(dir.join(LOCK)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        file => take_lock(file, dir.display().to_string()).map(Some),
     }
+}
+
+fn take_lock(file: std::io::Result<File>, path: String) -> Result<File, OpenError> {
+    let locked = file.map_err(TryLockError::Error).and_then(|file| file.try_lock().map(|()| file));
+    locked.map_err(|error| match error {
+        TryLockError::WouldBlock => OpenError::Locked(path),
+        TryLockError::Error(source) => OpenError::Io { path, source },
+    })
 }
 
 /// Brings a data directory back to what was acknowledged.
@@ -134,6 +145,8 @@ pub(crate) fn recover(options: &Options) -> Result<Recovered, OpenError> {
     };
     Log::check_version(disk.as_ref())?;
     let started = Instant::now();
+    disk.create_dir(checkpoint::DIR).map_err(io)?;
+    files::remove_temporary(disk.as_ref(), checkpoint::DIR).map_err(io)?;
     let loaded = checkpoint::load(disk.as_ref()).map_err(OpenError::Checkpoint)?;
     let (checkpoint, catalog) = match loaded {
         Some(loaded) => (loaded.position, loaded.catalog),

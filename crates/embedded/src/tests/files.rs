@@ -177,6 +177,46 @@ async fn a_stopped_server_checks_out_and_equals_its_ledger() {
     home.stop().await;
 }
 
+/// The path and the content of every file under a directory.
+fn contents(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let read = |path: PathBuf| {
+        if path.is_dir() {
+            return contents(&path);
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        vec![(path, bytes)]
+    };
+    files(dir).into_iter().flat_map(read).collect()
+}
+
+/// Not even what a start would finish or remove, and a lock of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_check_changes_no_byte() {
+    let (mut home, _) = full().await;
+    home.start();
+    let backup = directory();
+    home.engine().backup(&backup.path().join("copy")).await.unwrap();
+    home.stop().await;
+    std::fs::write(home.path().join("frozen/1-2-3.standing"), b"nobody names it").unwrap();
+    std::fs::write(home.path().join("checkpoint/00000000000000000009.ckpt.tmp"), b"half").unwrap();
+    let segment = files(&home.path().join("log")).pop().unwrap();
+    let mut torn = std::fs::read(&segment).unwrap();
+    let end = torn.iter().rposition(|byte| *byte != 0).unwrap();
+    torn[end] ^= 1;
+    std::fs::write(&segment, torn).unwrap();
+    for dir in [home.path(), &backup.path().join("copy")] {
+        let before = contents(dir);
+        let report = check(dir, &mut |_| {}).unwrap();
+        assert!(report.history_events > 0, "{report:?}");
+        let after = contents(dir);
+        let paths = |files: &[(PathBuf, _)]| files.iter().map(|f| f.0.clone()).collect::<Vec<_>>();
+        assert_eq!(paths(&before), paths(&after));
+        for (before, after) in before.into_iter().zip(after) {
+            assert!(before == after, "{:?} has changed", before.0);
+        }
+    }
+}
+
 /// A player removed from a closed season replaces its file after the last checkpoint.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_replaced_since_the_checkpoint_is_no_finding() {
