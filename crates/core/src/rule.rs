@@ -111,11 +111,6 @@ impl Rejection {
             Self::BoardFull => "board_full",
         }
     }
-
-    /// Whether sending the very same submission later can succeed.
-    pub fn retry_can_help(self) -> bool {
-        matches!(self, Self::AtInFuture | Self::TooSoon)
-    }
 }
 
 /// When a submission counts: its own time, or the moment it is decided.

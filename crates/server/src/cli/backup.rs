@@ -6,9 +6,9 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
-    client::{Connection, Path},
+    client::{Call, Path},
     failure::{Failure, Result},
-    output::{Output, text},
+    output::text,
 };
 
 /// Copy a running server's data.
@@ -22,18 +22,15 @@ pub(crate) struct Backup {
     /// A directory on the server's disk that does not exist yet; a relative one starts where this command runs
     path: PathBuf,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 impl Backup {
     pub(crate) fn run(self) -> Result<()> {
         let path = absolute(&self.path).map_err(|error| Failure::file("use", &self.path, error))?;
         let path = path.to_str().ok_or_else(|| Failure::Usage("PATH must be UTF-8".to_owned()))?;
-        let reply =
-            self.connection.client()?.post(&Path::v1(&["backup"]), &json!({"path": path}))?;
-        self.output.show(&reply, |made: &Value| {
+        let reply = self.call.client()?.post(&Path::v1(&["backup"]), &json!({"path": path}))?;
+        self.call.output.show(&reply, |made: &Value| {
             let [path, sequence, bytes] =
                 ["path", "sequence", "bytes"].map(|member| text(made, member));
             format!("{path}: everything up to number {sequence} of the ledger, {bytes} bytes")

@@ -7,12 +7,12 @@ use std::{
 };
 
 use clap::{Args, Subcommand};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
-    client::{Connection, Path},
+    client::{Call, Path},
     failure::{Failure, Result},
-    output::{Column, Output, confirm, rows, table, text},
+    output::{Column, confirm, print, rows, table, text},
 };
 
 /// List, create, show and delete boards.
@@ -20,7 +20,7 @@ use super::{
 pub(crate) enum Board {
     /// List the boards
     #[command(after_help = "Example:\n  standings board list")]
-    List(List),
+    List(Call),
     /// Create a board from flags or from a file
     #[command(after_help = "Examples:
   standings board create laps --rule best --order asc --season weekly --time-zone Asia/Seoul
@@ -32,14 +32,6 @@ pub(crate) enum Board {
     /// Delete a board with all its seasons
     #[command(after_help = "Example:\n  standings board delete laps --yes")]
     Delete(Delete),
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct List {
-    #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
 }
 
 #[derive(Args, Debug)]
@@ -55,16 +47,14 @@ pub(crate) struct Create {
     #[arg(long)]
     replace: bool,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 /// The settings of a definition that fit a flag. What is absent has the server's default.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Definition")]
 struct Definition {
-    /// Shown on the dashboard
+    /// A name for people
     #[arg(long)]
     title: Option<String>,
     /// How points change the score [default: sum]
@@ -110,9 +100,7 @@ pub(crate) struct Show {
     /// Its id
     id: String,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 #[derive(Args, Debug)]
@@ -123,30 +111,22 @@ pub(crate) struct Delete {
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 impl Board {
     pub(crate) fn run(self) -> Result<()> {
         match self {
-            Self::List(List { output, connection }) => {
-                let reply = connection.client()?.get(&Path::v1(&["boards"]))?;
-                output.show(&reply, listed)
-            }
+            Self::List(call) => list(&call),
             Self::Create(create) => create.run(),
-            Self::Show(Show { id, output, connection }) => {
-                let reply = connection.client()?.get(&Path::v1(&["boards", &id]))?;
-                output.show(&reply, shown)
-            }
-            Self::Delete(Delete { id, yes, output, connection }) => {
-                let client = connection.client()?;
+            Self::Show(Show { id, call }) => call.get(&Path::v1(&["boards", &id]), shown),
+            Self::Delete(Delete { id, yes, call }) => {
+                let client = call.client()?;
                 if !yes {
                     confirm(&format!("this deletes board {id} with all its seasons"), &id)?;
                 }
                 client.delete(&Path::v1(&["boards", &id]))?;
-                output.done(&format!("board {id} is deleted"))
+                call.output.done(&format!("board {id} is deleted"))
             }
         }
     }
@@ -159,7 +139,7 @@ impl Create {
             Some(file) => read(file)?,
             None => self.definition.to_json(),
         };
-        let client = self.connection.client()?;
+        let client = self.call.client()?;
         // The server's PUT is for both; here a name taken by accident must not change the board that has it.
         if !self.replace {
             match client.get(&path) {
@@ -177,7 +157,9 @@ impl Create {
             _ => failure,
         })?;
         let done = if reply.status == 201 { "created" } else { "changed" };
-        self.output.show(&reply, |board| format!("board {} is {done}\n{}", self.id, shown(board)))
+        self.call
+            .output
+            .show(&reply, |board| format!("board {} is {done}\n{}", self.id, shown(board)))
     }
 }
 
@@ -216,6 +198,22 @@ fn read(file: &PathBuf) -> Result<String> {
         fs::read_to_string(file)
     };
     read.map_err(|error| Failure::file("read", file, error))
+}
+
+/// All boards, page by page.
+fn list(call: &Call) -> Result<()> {
+    let client = call.client()?;
+    let (mut all, mut next) = (Vec::new(), None::<String>);
+    loop {
+        let mut page: Value = client.get(&Path::v1(&["boards"]).with("after", next))?.json()?;
+        all.extend(page["data"].as_array_mut().map(std::mem::take).into_iter().flatten());
+        next = page["next"].as_str().map(str::to_owned);
+        if next.is_none() {
+            break;
+        }
+    }
+    let all = json!({"data": all});
+    print(if call.output.is_json() { all.to_string() } else { listed(&all) }.trim_end().as_bytes())
 }
 
 fn listed(reply: &Value) -> String {

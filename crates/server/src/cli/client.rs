@@ -5,6 +5,7 @@ use std::{env, fmt::Write as _, fs, io, path::PathBuf, time::Duration};
 use clap::Args;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
 use tokio_rustls::rustls;
 use ureq::{
     Agent, AsSendBody, SendBody,
@@ -12,7 +13,10 @@ use ureq::{
     tls::{PemItem, RootCerts, TlsConfig, parse_pem},
 };
 
-use super::failure::{Failure, Problem, Result};
+use super::{
+    failure::{Failure, Problem, Result},
+    output::Output,
+};
 
 /// How long a server may take to accept a connection. There is no limit for an answer: a backup or the ranking of an
 /// imported season takes what it takes.
@@ -26,7 +30,7 @@ const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
 
 /// Which server, and as whom.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Debug)]
 #[command(next_help_heading = "Connection")]
 pub(crate) struct Connection {
     /// The running server
@@ -47,6 +51,15 @@ pub(crate) struct Connection {
     ca: Option<PathBuf>,
 }
 
+/// What every command has that calls a server and shows the answer.
+#[derive(Args, Debug)]
+pub(crate) struct Call {
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    connection: Connection,
+}
+
 /// A server to call.
 pub(crate) struct Client {
     agent: Agent,
@@ -61,9 +74,21 @@ pub(crate) struct Reply {
     pub(crate) body: Vec<u8>,
 }
 
+impl Call {
+    /// A client for the server. Nothing is sent yet.
+    pub(crate) fn client(&self) -> Result<Client> {
+        self.connection.client()
+    }
+
+    /// Asks, and shows the answer itself to a script, or what `human` makes of it.
+    pub(crate) fn get(&self, path: &Path, human: impl FnOnce(&Value) -> String) -> Result<()> {
+        self.output.show(&self.client()?.get(path)?, human)
+    }
+}
+
 impl Connection {
     /// A client for this server. Nothing is sent yet.
-    pub(crate) fn client(self) -> Result<Client> {
+    pub(crate) fn client(&self) -> Result<Client> {
         let server = self.server.trim_end_matches('/').to_owned();
         if !server.starts_with("http://") && !server.starts_with("https://") {
             let hint = "write it as http://127.0.0.1:7878 or https://scores.example.org";
@@ -78,7 +103,7 @@ impl Connection {
                 config.tls_config(TlsConfig::builder().root_certs(certificates(path)?).build());
         }
         let admin = || env::var("STANDINGS_ADMIN_KEY").ok();
-        let key = self.key.or_else(admin).filter(|key| !key.is_empty());
+        let key = self.key.clone().or_else(admin).filter(|key| !key.is_empty());
         Ok(Client { agent: config.build().into(), server, key })
     }
 }
@@ -100,11 +125,6 @@ fn certificates(path: &PathBuf) -> Result<RootCerts> {
 }
 
 impl Client {
-    /// The address that is called, for messages.
-    pub(crate) fn server(&self) -> &str {
-        &self.server
-    }
-
     pub(crate) fn get(&self, path: &Path) -> Result<Reply> {
         self.send(Method::GET, path, None, ())
     }
@@ -113,7 +133,7 @@ impl Client {
         self.send(Method::DELETE, path, None, ())
     }
 
-    pub(crate) fn post(&self, path: &Path, body: &serde_json::Value) -> Result<Reply> {
+    pub(crate) fn post(&self, path: &Path, body: &Value) -> Result<Reply> {
         self.send(Method::POST, path, Some("application/json"), body.to_string().as_str())
     }
 

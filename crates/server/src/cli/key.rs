@@ -4,9 +4,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{
-    client::{Connection, Path},
+    client::{Call, Path},
     failure::Result,
-    output::{Column, Output, rows, table, text},
+    output::{Column, rows, table, text},
 };
 
 /// List, create and delete access keys.
@@ -14,21 +14,13 @@ use super::{
 pub(crate) enum Key {
     /// List the keys; the keys themselves are stored nowhere
     #[command(after_help = "Example:\n  standings key list")]
-    List(List),
+    List(Call),
     /// Make a key; it is shown once
     #[command(after_help = "Example:\n  standings key create game-eu-1 --role game")]
     Create(Create),
     /// Delete a key; it stops working at once
     #[command(after_help = "Example:\n  standings key delete game-eu-1")]
     Delete(Delete),
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct List {
-    #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
 }
 
 #[derive(Args, Debug)]
@@ -39,9 +31,7 @@ pub(crate) struct Create {
     #[arg(long)]
     role: Role,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 #[derive(Args, Debug)]
@@ -49,9 +39,7 @@ pub(crate) struct Delete {
     /// Its name
     name: String,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -77,22 +65,19 @@ impl Role {
 impl Key {
     pub(crate) fn run(self) -> Result<()> {
         match self {
-            Self::List(List { output, connection }) => {
-                let reply = connection.client()?.get(&Path::v1(&["keys"]))?;
-                output.show(&reply, listed)
-            }
-            Self::Create(Create { name, role, output, connection }) => {
+            Self::List(call) => call.get(&Path::v1(&["keys"]), listed),
+            Self::Create(Create { name, role, call }) => {
                 let new = json!({"name": name, "role": role.name()});
-                let reply = connection.client()?.post(&Path::v1(&["keys"]), &new)?;
+                let reply = call.client()?.post(&Path::v1(&["keys"]), &new)?;
                 // The key alone, so that `KEY=$(standings key create …)` works; what to know about it goes to the person.
-                if !output.is_json() {
+                if !call.output.is_json() {
                     eprintln!("{name} may {}. The key is shown only here:", may(role));
                 }
-                output.show(&reply, |key| text(key, "key"))
+                call.output.show(&reply, |key| text(key, "key"))
             }
-            Self::Delete(Delete { name, output, connection }) => {
-                connection.client()?.delete(&Path::v1(&["keys", &name]))?;
-                output.done(&format!("{name} is deleted"))
+            Self::Delete(Delete { name, call }) => {
+                call.client()?.delete(&Path::v1(&["keys", &name]))?;
+                call.output.done(&format!("{name} is deleted"))
             }
         }
     }

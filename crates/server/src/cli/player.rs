@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{
-    client::{Connection, Path},
+    client::{Call, Path},
     failure::Result,
-    output::{Column, Output, confirm, more, rows, table, text, yes_no},
+    output::{Column, confirm, more, rows, table, text, yes_no},
     rows::rank,
 };
 
@@ -51,9 +51,7 @@ pub(crate) struct Show {
     /// The player's id
     user: String,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 /// What the lists have in common.
@@ -77,9 +75,7 @@ pub(crate) struct History {
     #[command(flatten)]
     page: Page,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 #[derive(Args, Debug)]
@@ -98,9 +94,7 @@ pub(crate) struct Seasons {
     #[command(flatten)]
     page: Page,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 #[derive(Args, Debug)]
@@ -119,9 +113,7 @@ pub(crate) struct Snapshots {
     #[command(flatten)]
     page: Page,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 #[derive(Args, Debug)]
@@ -135,9 +127,7 @@ pub(crate) struct SetFriends {
     #[arg(long, conflicts_with = "friends")]
     none: bool,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 #[derive(Args, Debug)]
@@ -148,9 +138,7 @@ pub(crate) struct Erase {
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 impl Page {
@@ -166,41 +154,37 @@ impl Page {
 impl Player {
     pub(crate) fn run(self) -> Result<()> {
         match self {
-            Self::Show(Show { user, output, connection }) => {
-                let reply = connection.client()?.get(&Path::v1(&["players", &user]))?;
-                output.show(&reply, shown)
-            }
-            Self::History(History { user, board, page, output, connection }) => {
+            Self::Show(Show { user, call }) => call.get(&Path::v1(&["players", &user]), shown),
+            Self::History(History { user, board, page, call }) => {
                 let path = page.of(&user, "scores", board);
-                output.show(&connection.client()?.get(&path)?, history)
+                call.get(&path, history)
             }
-            Self::Seasons(Seasons { user, board, from, to, page, output, connection }) => {
+            Self::Seasons(Seasons { user, board, from, to, page, call }) => {
                 let path = page.of(&user, "seasons", board).with("from", from).with("to", to);
-                output.show(&connection.client()?.get(&path)?, seasons)
+                call.get(&path, seasons)
             }
-            Self::Snapshots(Snapshots { user, board, from, to, page, output, connection }) => {
+            Self::Snapshots(Snapshots { user, board, from, to, page, call }) => {
                 let path = page.of(&user, "snapshots", board).with("from", from).with("to", to);
-                output.show(&connection.client()?.get(&path)?, snapshots)
+                call.get(&path, snapshots)
             }
-            Self::Friends(Show { user, output, connection }) => {
-                let reply = connection.client()?.get(&Path::v1(&["players", &user, "friends"]))?;
-                output.show(&reply, friends)
+            Self::Friends(Show { user, call }) => {
+                call.get(&Path::v1(&["players", &user, "friends"]), friends)
             }
-            Self::SetFriends(SetFriends { user, friends, none: _, output, connection }) => {
+            Self::SetFriends(SetFriends { user, friends, none: _, call }) => {
                 let path = Path::v1(&["players", &user, "friends"]);
                 let list = json!({"user_ids": friends}).to_string();
-                let reply = connection.client()?.put(&path, &list)?;
-                output.show(&reply, |list| {
+                let reply = call.client()?.put(&path, &list)?;
+                call.output.show(&reply, |list| {
                     format!("{user} has {} friends", rows(list, "user_ids").len())
                 })
             }
-            Self::Erase(Erase { user, yes, output, connection }) => {
-                let client = connection.client()?;
+            Self::Erase(Erase { user, yes, call }) => {
+                let client = call.client()?;
                 if !yes {
                     confirm(&format!("this erases player {user} everywhere, for good"), &user)?;
                 }
                 client.delete(&Path::v1(&["players", &user]))?;
-                output.done(&format!("player {user} is erased"))
+                call.output.done(&format!("player {user} is erased"))
             }
         }
     }

@@ -27,14 +27,12 @@ pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     total: Option<u64>,
     started: Instant,
-    /// Rows that an earlier run did: they do not count for the speed.
-    before: u64,
     next_line: Instant,
 }
 
 impl Progress {
-    /// Starts at a position of a total, where that is known.
-    pub(crate) fn start(unit: Unit, total: Option<u64>, position: u64, rows: u64) -> Self {
+    /// Starts, with a total where that is known.
+    pub(crate) fn start(unit: Unit, total: Option<u64>) -> Self {
         let bar = io::stderr().is_terminal().then(|| {
             let bar = total.map_or_else(ProgressBar::no_length, ProgressBar::new);
             let template = match (unit, total) {
@@ -49,12 +47,10 @@ impl Progress {
                 ProgressStyle::with_template(template)
                     .unwrap_or_else(|_| ProgressStyle::default_bar()),
             );
-            bar.set_position(position);
-            bar.reset_eta();
             bar
         });
         let started = Instant::now();
-        Self { bar, total, started, before: rows, next_line: started + LINE_EVERY }
+        Self { bar, total, started, next_line: started + LINE_EVERY }
     }
 
     /// It has come to a position, with so many rows in all.
@@ -98,7 +94,6 @@ impl Progress {
         reason = "a speed for people to read"
     )]
     fn rows_per_second(&self, rows: u64) -> u64 {
-        let rows = rows.saturating_sub(self.before);
         (rows as f64 / self.started.elapsed().as_secs_f64().max(0.001)) as u64
     }
 }

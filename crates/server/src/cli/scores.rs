@@ -4,11 +4,34 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use super::{
-    client::{Connection, Path},
+    client::{Call, Path},
     failure::Result,
-    output::{Output, rows, text, thousands},
+    output::{rows, text, thousands},
     rows::standing,
 };
+
+/// Which standing is read.
+#[derive(Args, Debug)]
+pub(super) struct Which {
+    /// The board [default: the server's default board]
+    #[arg(long)]
+    pub(super) board: Option<String>,
+    /// An id such as 2026-11, or `previous` [default: the current one]
+    #[arg(long)]
+    pub(super) season: Option<String>,
+    /// The board as it was at a date such as 2026-02-21, or `latest`
+    #[arg(long, value_name = "DATE", conflicts_with = "season")]
+    pub(super) snapshot: Option<String>,
+}
+
+impl Which {
+    /// Its scores, and further segments.
+    pub(super) fn path(&self, further: &[&str]) -> Path {
+        Path::scores(self.board.as_deref(), further)
+            .with("season", self.season.as_deref())
+            .with("snapshot", self.snapshot.as_deref())
+    }
+}
 
 /// Show the best of a board.
 #[derive(Args, Debug)]
@@ -18,15 +41,8 @@ use super::{
   standings top --min 50 --max 80
   standings top --board level --snapshot 2026-02-21 --min 50 --max 80")]
 pub(crate) struct Top {
-    /// The board [default: the server's default board]
-    #[arg(long)]
-    board: Option<String>,
-    /// An id such as 2026-11, or `previous` [default: the current one]
-    #[arg(long)]
-    season: Option<String>,
-    /// The board as it was at a date such as 2026-02-21, or `latest`
-    #[arg(long, value_name = "DATE", conflicts_with = "season")]
-    snapshot: Option<String>,
+    #[command(flatten)]
+    which: Which,
     /// How many rows, up to 1000
     #[arg(long, default_value_t = 10)]
     limit: u32,
@@ -40,22 +56,19 @@ pub(crate) struct Top {
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     max: Option<i64>,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 impl Top {
     pub(crate) fn run(self) -> Result<()> {
-        let path = Path::scores(self.board.as_deref(), &[])
-            .with("season", self.season)
-            .with("snapshot", self.snapshot)
+        let path = self
+            .which
+            .path(&[])
             .with("limit", Some(self.limit))
             .with("offset", self.offset)
             .with("min", self.min)
             .with("max", self.max);
-        let reply = self.connection.client()?.get(&path)?;
-        self.output.show(&reply, |page| {
+        self.call.get(&path, |page| {
             let players = thousands(page["players"].as_u64().unwrap_or(0));
             let (board, season) = (text(page, "board"), text(page, "season"));
             let of = match text(page, "snapshot") {
@@ -77,15 +90,8 @@ impl Top {
 pub(crate) struct Rank {
     /// The player's id
     user: String,
-    /// The board [default: the server's default board]
-    #[arg(long)]
-    board: Option<String>,
-    /// An id such as 2026-11, or `previous` [default: the current one]
-    #[arg(long)]
-    season: Option<String>,
-    /// The board as it was at a date such as 2026-02-21, or `latest`
-    #[arg(long, value_name = "DATE", conflicts_with = "season")]
-    snapshot: Option<String>,
+    #[command(flatten)]
+    which: Which,
     /// Show so many rows on each side, up to 100
     #[arg(long, value_name = "ROWS")]
     around: Option<u32>,
@@ -93,20 +99,17 @@ pub(crate) struct Rank {
     #[arg(long, conflicts_with = "around")]
     friends: bool,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 impl Rank {
     pub(crate) fn run(self) -> Result<()> {
-        let path = Path::scores(self.board.as_deref(), &[&self.user])
-            .with("season", self.season)
-            .with("snapshot", self.snapshot)
+        let path = self
+            .which
+            .path(&[&self.user])
             .with("around", self.around)
             .with("friends", self.friends.then_some(true));
-        let reply = self.connection.client()?.get(&path)?;
-        self.output.show(&reply, |entry| {
+        self.call.get(&path, |entry| {
             let player = &entry["user_info"];
             let shown = match (rows(entry, "around"), rows(entry, "friends")) {
                 ([], []) if player.is_null() => return "no entry, and none of a friend".to_owned(),
@@ -148,9 +151,7 @@ pub(crate) struct Submit {
     #[arg(long)]
     name: Option<String>,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 impl Submit {
@@ -168,8 +169,8 @@ impl Submit {
             body.extend(value.map(|value| (name.to_owned(), value)));
         }
         let path = Path::scores(self.board.as_deref(), &[]);
-        let reply = self.connection.client()?.post(&path, &Value::Object(body))?;
-        self.output.show(&reply, receipt)
+        let reply = self.call.client()?.post(&path, &Value::Object(body))?;
+        self.call.output.show(&reply, receipt)
     }
 }
 

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use standings_server::DEFAULT_BOARD;
 
 use super::{
-    client::{Connection, Path},
+    client::{Call, Path},
     failure::Result,
-    output::{Column, Output, more, percent, rows, table, text},
+    output::{Column, more, percent, rows, table, text},
 };
 
 /// List and close seasons.
@@ -18,8 +18,10 @@ pub(crate) enum Season {
   standings season list
   standings season list --board commits --year 2025")]
     List(List),
-    /// End the current season now, without grace; what is left of its time is a new season
-    #[command(after_help = "Example:\n  standings season close --board main")]
+    /// End a season now, without grace; what is left of its time is a new season
+    #[command(after_help = "Examples:
+  standings season close main
+  standings season close main --season 2026-11")]
     Close(Close),
 }
 
@@ -38,37 +40,35 @@ pub(crate) struct List {
     #[arg(long, value_name = "SEASON")]
     before: Option<String>,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Close {
     /// The board
-    #[arg(long)]
     board: String,
+    /// The season; sent again, the call then closes no other [default: the current one]
+    #[arg(long, value_name = "ID")]
+    season: Option<String>,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 impl Season {
     pub(crate) fn run(self) -> Result<()> {
         match self {
-            Self::List(List { board, year, limit, before, output, connection }) => {
+            Self::List(List { board, year, limit, before, call }) => {
                 let path = Path::v1(&["boards", &board, "seasons"])
                     .with("year", year)
                     .with("limit", limit)
                     .with("before", before);
-                let reply = connection.client()?.get(&path)?;
-                output.show(&reply, listed)
+                call.get(&path, listed)
             }
-            Self::Close(Close { board, output, connection }) => {
+            Self::Close(Close { board, season, call }) => {
                 let path = Path::v1(&["boards", &board, "seasons", "close"]);
-                let reply = connection.client()?.post(&path, &json!({}))?;
-                output.show(&reply, |done| {
+                let which = season.map_or_else(|| json!({}), |season| json!({"season": season}));
+                let reply = call.client()?.post(&path, &which)?;
+                call.output.show(&reply, |done| {
                     let (closed, current) = (text(done, "closed"), text(done, "current"));
                     format!("season {closed} of {board} is closed; {current} is current")
                 })

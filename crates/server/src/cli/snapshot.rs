@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use standings_server::DEFAULT_BOARD;
 
 use super::{
-    client::{Connection, Path},
+    client::{Call, Path},
     failure::Result,
-    output::{Column, Output, more, rows, table, text, thousands},
+    output::{Column, more, rows, table, text, thousands},
 };
 
 /// List and take snapshots.
@@ -35,9 +35,7 @@ pub(crate) struct List {
     #[arg(long, value_name = "DATE")]
     before: Option<String>,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 #[derive(Args, Debug)]
@@ -46,25 +44,22 @@ pub(crate) struct Take {
     #[arg(long)]
     board: String,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    connection: Connection,
+    call: Call,
 }
 
 impl Snapshot {
     pub(crate) fn run(self) -> Result<()> {
         match self {
-            Self::List(List { board, limit, before, output, connection }) => {
+            Self::List(List { board, limit, before, call }) => {
                 let path = Path::v1(&["boards", &board, "snapshots"])
                     .with("limit", limit)
                     .with("before", before);
-                let reply = connection.client()?.get(&path)?;
-                output.show(&reply, listed)
+                call.get(&path, listed)
             }
-            Self::Take(Take { board, output, connection }) => {
+            Self::Take(Take { board, call }) => {
                 let path = Path::v1(&["boards", &board, "snapshots"]);
-                let reply = connection.client()?.post(&path, &json!({}))?;
-                output.show(&reply, |taken| {
+                let reply = call.client()?.post(&path, &json!({}))?;
+                call.output.show(&reply, |taken| {
                     let players = thousands(taken["players"].as_u64().unwrap_or(0));
                     format!("{board}, snapshot {}: {players} players", text(taken, "snapshot"))
                 })

@@ -1,13 +1,6 @@
 //! `import` and `export`.
 
-use std::{
-    fmt::Write as _,
-    fs,
-    io::Write,
-    process::Stdio,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{fmt::Write as _, fs, io::Write, process::Stdio};
 
 use serde_json::{Value, json};
 
@@ -55,7 +48,6 @@ fn csv_and_ndjson_set_the_same_scores() {
         assert_eq!(rows[0]["at"], "2026-01-02T03:04:05.678Z");
         assert_eq!(rows[1]["at"], "1970-01-01T00:00:01Z");
     }
-    assert!(!server.path("rows.csv.standings-import").exists(), "a finished import leaves nothing");
 }
 
 #[test]
@@ -99,86 +91,21 @@ fn an_export_can_be_imported_and_gives_the_same_again() {
 }
 
 #[test]
-fn an_interrupted_import_goes_on_where_it_was() {
-    const ROWS: u64 = 100_000;
+fn a_bad_row_is_named_and_the_corrected_file_sets_all() {
     let server = Server::start();
     board(&server, "a");
-    let content = (0..ROWS).map(|i| format!("player-{i},{i}\n")).collect::<Vec<_>>().concat();
-    let file = server.file("many.csv", &content);
-    let position = server.path("many.csv.standings-import");
-    // Small requests, so that there is time to interrupt it among them.
-    let args = ["import", &file, "--board", "a", "--batch", "20"];
-    let mut import = server.command().args(args).stderr(Stdio::null()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !position.exists() {
-        assert!(Instant::now() < deadline, "no position was noted");
-        thread::sleep(Duration::from_millis(1));
-    }
-    import.kill().unwrap();
-    import.wait().unwrap();
-    let noted: Value = serde_json::from_slice(&fs::read(&position).unwrap()).unwrap();
-    let done = noted["at"]["rows"].as_u64().unwrap();
-    assert!((20..ROWS).contains(&done), "it was interrupted in the middle: {noted}");
-    let before = server.json(&["top", "--board", "a", "--limit", "1"])["players"].as_u64().unwrap();
-    assert!(before >= done && before <= done + 20, "{before} players, {done} noted");
-
-    let rerun = server.run(&["import", &file, "--board", "a"]);
-    assert!(rerun.err.starts_with("continuing after row "), "{}", rerun.err);
-    assert!(rerun.ok().starts_with("a, season all: 100,000 rows set, in "));
-    assert!(!position.exists());
+    // More than one request.
+    let rows = (0..60_000).map(|i| format!("player-{i},{i}\n")).collect::<Vec<_>>().concat();
+    let file = server.file("bad.csv", &format!("{rows}x,y\n"));
+    let import = ["import", &file, "--board", "a"];
+    let words = server.run(&import).fails(1);
+    assert!(words.contains("bad.csv row 60001: score \"y\": invalid digit"), "{words}");
+    assert!(words.ends_with("; a, season all: 50,000 rows set\n"), "{words}");
+    fs::write(&file, format!("{rows}x,70000\n")).unwrap();
+    let again = server.run(&import).ok();
+    assert!(again.starts_with("a, season all: 60,001 rows set, in "), "{again}");
     let top = server.json(&["top", "--board", "a", "--limit", "1"]);
-    assert_eq!(top["players"], ROWS);
-    let first = server.json(&["rank", "player-0", "--board", "a"]);
-    assert_eq!(first["user_info"]["rank"], ROWS);
-}
-
-#[test]
-fn a_bad_row_is_named_and_what_was_before_it_is_told() {
-    let server = Server::start();
-    board(&server, "a");
-    let file = server.file("bad.csv", "a,1\nb,2\nc,3\nd,x\ne,5\n");
-    let words = server.run(&["import", &file, "--board", "a", "--batch", "2"]).fails(1);
-    assert!(words.contains("bad.csv line 4: \"x\" is not a score"), "{words}");
-    assert!(words.contains("2 rows were set; the same command goes on from there"), "{words}");
-    assert_eq!(rows(&server, &["--board", "a"]).len(), 2);
-    // The corrected file is another one: it is imported from its beginning, which changes nothing for the rows before.
-    fs::write(&file, "a,1\nb,2\nc,3\nd,44\ne,5\n").unwrap();
-    let again = server.run(&["import", &file, "--board", "a"]);
-    assert!(again.err.contains("beginning at the first row"), "{}", again.err);
-    assert!(again.ok().contains(": 5 rows set"));
-    assert_eq!(rows(&server, &["--board", "a"]).len(), 5);
-}
-
-#[test]
-fn an_import_whose_position_cannot_be_noted_goes_on_and_says_so_once() {
-    let server = Server::start();
-    board(&server, "a");
-    let good = server.file("good.csv", "a,1\nb,2\nc,3\n");
-    let taken = server.path("good.csv.standings-import");
-    fs::create_dir(&taken).unwrap();
-    let import = server.run(&["import", &good, "--board", "a", "--batch", "1"]);
-    assert_eq!(import.err.matches("cannot note").count(), 1, "{}", import.err);
-    assert!(import.err.contains("begins at the first row"), "{}", import.err);
-    assert!(import.ok().contains(": 3 rows set"));
-    assert!(taken.is_dir() && !server.path("good.csv.standings-import.new").exists());
-
-    let bad = server.file("bad.csv", "a,1\nb,2\nc,x\n");
-    fs::create_dir(server.path("bad.csv.standings-import")).unwrap();
-    let words = server.run(&["import", &bad, "--board", "a", "--batch", "1"]).fails(1);
-    assert!(words.contains("2 rows were set"), "{words}");
-    assert!(!words.contains("goes on from there"), "{words}");
-}
-
-#[test]
-fn restart_ignores_the_position() {
-    let server = Server::start();
-    board(&server, "a");
-    let file = server.file("bad.csv", "a,1\nb,2\nc,x\n");
-    server.run(&["import", &file, "--board", "a", "--batch", "1"]).fails(1);
-    let on = server.run(&["import", &file, "--board", "a"]);
-    assert!(on.err.contains("continuing after row 2"), "{}", on.err);
-    let anew = server.run(&["import", &file, "--board", "a", "--restart"]).fails(1);
-    assert!(!anew.contains("continuing") && anew.contains("no row was set"), "{anew}");
+    assert_eq!((&top["players"], &top["data"][0]["user_id"]), (&json!(60_001), &json!("x")));
 }
 
 #[test]
@@ -205,7 +132,7 @@ fn a_closed_season_is_replaced_wholly_or_not_at_all() {
 
     let bad = server.file("bad.csv", &format!("{content}q,x\n"));
     let words = server.run(&["import", &bad, "--board", "m", "--season", &season]).fails(1);
-    assert!(words.contains("line 10001: \"x\" is not a score"), "{words}");
+    assert!(words.contains("row 10001: score \"x\""), "{words}");
     assert!(words.contains("nothing was imported"), "{words}");
     let empty = server.file("empty.csv", "user_id,score\n");
     let words = server.run(&["import", &empty, "--board", "m", "--season", &season]).fails(1);

@@ -20,7 +20,7 @@ fn a_season_is_closed_and_listed_with_its_statistics() {
         server.run(&["submit", user, points, "--board", "b"]).ok();
     }
     let season = current(&server, "b");
-    let closed = server.run(&["season", "close", "--board", "b"]).ok();
+    let closed = server.run(&["season", "close", "b"]).ok();
     assert_eq!(closed, format!("season {season} of b is closed; {season}.2 is current\n"));
     let list = server.run(&["season", "list", "--board", "b"]).ok();
     let lines: Vec<_> = list.lines().collect();
@@ -37,25 +37,15 @@ fn a_season_is_closed_and_listed_with_its_statistics() {
 }
 
 #[test]
-fn a_year_is_written_season_by_season() {
+fn a_year_is_written_to_a_file_season_by_season() {
     let server = Server::start();
     server.run(&["board", "create", "b", "--goal", "5"]).ok();
     let season = current(&server, "b");
     let year = &season[..4];
-    server.run(&["submit", "alice", "7", "--board", "b", "--name", "Alice, A"]).ok();
+    server.run(&["submit", "alice", "7", "--board", "b", "--name", "Alice"]).ok();
     server.run(&["submit", "bob", "3", "--board", "b"]).ok();
-    server.run(&["season", "close", "--board", "b"]).ok();
+    server.run(&["season", "close", "b"]).ok();
     server.run(&["submit", "bob", "9", "--board", "b"]).ok();
-
-    let csv = server.run(&["export", "--board", "b", "--year", year]).ok();
-    let lines: Vec<_> = csv.lines().collect();
-    assert_eq!(lines.len(), 4, "{csv}");
-    assert_eq!(lines[0], "season,user_id,user_name,score,rank,at,success");
-    assert!(lines[1].starts_with(&format!("{season},alice,\"Alice, A\",7,1,20")), "{csv}");
-    assert!(lines[1].ends_with("Z,true"), "{csv}");
-    assert!(lines[2].starts_with(&format!("{season},bob,,3,2,20")), "{csv}");
-    assert!(lines[2].ends_with("Z,false"), "{csv}");
-    assert!(lines[3].starts_with(&format!("{season}.2,bob,,9,1,20")), "{csv}");
 
     let file = server.path("year.ndjson");
     let args = ["export", "--board", "b", "--year", year, "-o", file.to_str().unwrap()];

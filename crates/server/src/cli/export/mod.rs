@@ -17,6 +17,7 @@ use super::{
     failure::{Failure, Result},
     import::Format,
     output::thousands,
+    scores::Which,
 };
 use sink::Sink;
 
@@ -34,7 +35,10 @@ use sink::Sink;
   standings export --board commits --year 2025 -o commits-2025.csv")]
 pub(crate) struct Export {
     #[command(flatten)]
-    target: Target,
+    which: Which,
+    /// All seasons with this year in their id, the open one as it is now
+    #[arg(long, conflicts_with_all = ["season", "snapshot"])]
+    year: Option<u16>,
     /// What to write [default: by the name of the file, else csv]
     #[arg(long)]
     format: Option<Format>,
@@ -43,23 +47,6 @@ pub(crate) struct Export {
     output: Option<PathBuf>,
     #[command(flatten)]
     connection: Connection,
-}
-
-/// What is written.
-#[derive(Args, Debug)]
-struct Target {
-    /// The board [default: the server's default board]
-    #[arg(long)]
-    board: Option<String>,
-    /// An id such as 2026-11, or `previous` [default: the current one]
-    #[arg(long)]
-    season: Option<String>,
-    /// The board as it was at a date such as 2026-02-21, or `latest`
-    #[arg(long, value_name = "DATE", conflicts_with = "season")]
-    snapshot: Option<String>,
-    /// All seasons with this year in their id, the open one as it is now
-    #[arg(long, conflicts_with_all = ["season", "snapshot"])]
-    year: Option<u16>,
 }
 
 /// A file that is about to be written, and what to say when that fails.
@@ -77,7 +64,7 @@ impl<W: Write> File<'_, W> {
 
 impl Export {
     pub(crate) fn run(self) -> Result<()> {
-        let client = self.connection.clone().client()?;
+        let client = self.connection.client()?;
         let Some(file) = &self.output else {
             let out = BufWriter::new(io::stdout().lock());
             return self.write(&client, out, &|error| Failure::output(&error)).map(|_| ());
@@ -109,9 +96,9 @@ impl Export {
         let named = self.output.as_deref().and_then(Format::of_name);
         let format = self.format.or(named).unwrap_or(Format::Csv);
         let file = File { format, out, unwritable };
-        let (rows, speed) = match self.target.year {
-            Some(year) => year::write(client, &self.target, year, file)?,
-            None => standing::write(client, &self.target, file)?,
+        let (rows, speed) = match self.year {
+            Some(year) => year::write(client, &self.which, year, file)?,
+            None => standing::write(client, &self.which, file)?,
         };
         Ok(format!("{} rows, {speed}", thousands(rows)))
     }

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use standings_core::limits::PAGE_ROWS;
 
-use super::{File, Target, sink::Record};
+use super::{File, Which, sink::Record};
 use crate::cli::{
     client::{Client, Path},
     failure::Result,
@@ -57,17 +57,14 @@ impl Record for Columns<'_> {
 /// Writes a standing. Returns how many rows that were, and how fast.
 pub(super) fn write<W: Write>(
     client: &Client,
-    target: &Target,
+    which: &Which,
     file: File<'_, W>,
 ) -> Result<(u64, String)> {
-    let first = Path::scores(target.board.as_deref(), &[])
-        .with("season", target.season.as_deref())
-        .with("snapshot", target.snapshot.as_deref());
-    let mut pages = Pages::<Row>::start(client, target, first)?;
+    let mut pages = Pages::<Row>::start(client, which, which.path(&[]))?;
     let unwritable = file.unwritable;
-    let count = if target.snapshot.is_some() { 5 } else { 4 };
+    let count = if which.snapshot.is_some() { 5 } else { 4 };
     let mut sink = file.begin(&COLUMNS[..count])?;
-    let mut progress = Progress::start(Unit::Rows, Some(pages.players), 0, 0);
+    let mut progress = Progress::start(Unit::Rows, Some(pages.players));
     let mut rows = 0;
     while let Some(page) = pages.next()? {
         for row in &page {
@@ -83,7 +80,7 @@ pub(super) fn write<W: Write>(
 /// The pages of a standing.
 pub(super) struct Pages<'a, R> {
     client: &'a Client,
-    target: &'a Target,
+    which: &'a Which,
     /// The rows of the first page, until they are taken.
     first: Option<Vec<R>>,
     next: Option<String>,
@@ -93,9 +90,9 @@ pub(super) struct Pages<'a, R> {
 
 impl<'a, R: DeserializeOwned> Pages<'a, R> {
     /// Reads the first page, so that a refusal comes before anything is written.
-    pub(super) fn start(client: &'a Client, target: &'a Target, first: Path) -> Result<Self> {
+    pub(super) fn start(client: &'a Client, which: &'a Which, first: Path) -> Result<Self> {
         let Page { data, players, next } = read(client, first)?;
-        Ok(Self { client, target, first: Some(data), next, players })
+        Ok(Self { client, which, first: Some(data), next, players })
     }
 
     /// The rows of the next page; none at the end.
@@ -105,7 +102,7 @@ impl<'a, R: DeserializeOwned> Pages<'a, R> {
         }
         let Some(next) = self.next.take() else { return Ok(None) };
         // The cursor carries what is read: a board that starts anew meanwhile is still read to its end.
-        let path = Path::scores(self.target.board.as_deref(), &[]).with("after", Some(next));
+        let path = Path::scores(self.which.board.as_deref(), &[]).with("after", Some(next));
         let page: Page<R> = read(self.client, path)?;
         self.next = page.next;
         Ok(Some(page.data))

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use standings_core::limits::PAGE_ROWS;
 use standings_server::DEFAULT_BOARD;
 
-use super::{File, Target, sink::Record, standing::Pages};
+use super::{File, Which, sink::Record, standing::Pages};
 use crate::cli::{
     client::{Client, Path},
     failure::{Failure, Result},
@@ -60,19 +60,19 @@ impl Record for Line<'_> {
 /// Writes a year. Returns how many rows that were, and how fast.
 pub(super) fn write<W: Write>(
     client: &Client,
-    target: &Target,
+    which: &Which,
     year: u16,
     file: File<'_, W>,
 ) -> Result<(u64, String)> {
-    let seasons = seasons(client, target, year)?;
+    let seasons = seasons(client, which, year)?;
     let unwritable = file.unwritable;
     let mut sink = file.begin(&COLUMNS)?;
     let total = seasons.iter().map(|season| season.players).sum();
-    let mut progress = Progress::start(Unit::Rows, Some(total), 0, 0);
+    let mut progress = Progress::start(Unit::Rows, Some(total));
     let mut rows = 0;
     for season in &seasons {
-        let first = Path::scores(target.board.as_deref(), &[]).with("season", Some(&season.id));
-        let mut pages = Pages::<Row>::start(client, target, first)?;
+        let first = Path::scores(which.board.as_deref(), &[]).with("season", Some(&season.id));
+        let mut pages = Pages::<Row>::start(client, which, first)?;
         while let Some(page) = pages.next()? {
             for row in &page {
                 sink.write(&Line { season: &season.id, row }).map_err(unwritable)?;
@@ -86,8 +86,8 @@ pub(super) fn write<W: Write>(
 }
 
 /// The seasons of a year, the oldest first.
-fn seasons(client: &Client, target: &Target, year: u16) -> Result<Vec<Season>> {
-    let board = target.board.as_deref().unwrap_or(DEFAULT_BOARD);
+fn seasons(client: &Client, which: &Which, year: u16) -> Result<Vec<Season>> {
+    let board = which.board.as_deref().unwrap_or(DEFAULT_BOARD);
     let (mut seasons, mut before) = (Vec::new(), None);
     loop {
         let path = Path::v1(&["boards", board, "seasons"])

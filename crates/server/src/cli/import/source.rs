@@ -2,27 +2,21 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+    io::{self, BufRead, BufReader, Read},
     path::Path,
 };
 
 use clap::ValueEnum;
+use csv::{ErrorKind, StringRecord};
 
-use super::{
-    position::Position,
-    record::Record,
-    row::{BadRow, Columns, Kind, write_line},
-};
+use super::row::{COLUMNS, Row};
 use crate::cli::failure::{Failure, Result};
 
 /// How much is read at a time.
 const BUFFER_BYTES: usize = 1024 * 1024;
 
-/// The longest line, as the server has it: a row has less than 1 KiB even with every character escaped.
-const LINE_BYTES: usize = 64 * 1024;
-
-/// About what a row takes in a request.
-const ROW_BYTES: usize = 64;
+/// The longest row, as the server has it: one has less than 1 KiB even with every character escaped.
+const ROW_BYTES: usize = 64 * 1024;
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -48,165 +42,183 @@ impl Format {
     }
 }
 
-/// Rows as the server reads them, and how far in the file that is.
+/// Rows as the server reads them.
 pub(super) struct Batch {
     pub(super) body: Vec<u8>,
     pub(super) rows: u64,
-    /// In bytes from the beginning of the file, after the batch.
+    /// Bytes of the file that have been read.
     pub(super) offset: u64,
-    /// Lines before that.
-    pub(super) line: u64,
 }
 
 /// A file of rows.
 pub(super) struct Source {
     /// For messages.
     name: String,
-    input: BufReader<Box<dyn Read + Send>>,
-    /// The line read last, with its end.
-    text: Vec<u8>,
-    /// Whether that line is still to be taken for a row: the first one, where it is no header.
-    pending: bool,
-    /// Bytes from the beginning of the file to the end of that line.
-    offset: u64,
-    /// Its number.
-    line: u64,
-    kind: Kind,
+    /// Whether rows may have an official rank.
+    is_snapshot: bool,
+    /// The number of the row read last, a header and empty lines of NDJSON counted.
+    row: u64,
     rows: Rows,
 }
 
-/// How a line is read.
+type Input = BufReader<Box<dyn Read + Send>>;
+
 enum Rows {
-    Csv { record: Box<Record>, columns: Columns },
-    Ndjson,
+    Csv(Box<Csv>),
+    Ndjson { input: Input, line: Vec<u8>, offset: u64 },
+}
+
+struct Csv {
+    reader: csv::Reader<Input>,
+    names: StringRecord,
+    record: StringRecord,
+    /// Whether the record is still to be taken for a row: the first one, where it is no header.
+    pending: bool,
 }
 
 impl Source {
-    /// Opens a file, or standard input as `-`, at a position of it.
-    pub(super) fn open(
-        file: &Path,
-        format: Option<Format>,
-        kind: Kind,
-        at: &Position,
-    ) -> Result<Self> {
-        if file.as_os_str() == "-" {
-            return Self::new("standard input".to_owned(), Box::new(io::stdin()), format, kind);
-        }
-        let unreadable = |error| Failure::file("read", file, error);
-        let open = || File::open(file).map_err(unreadable);
-        let format = format.or_else(|| Format::of_name(file));
-        // The header is read from the beginning, wherever the rows begin.
-        let mut source = Self::new(file.display().to_string(), Box::new(open()?), format, kind)?;
-        if at.offset > 0 {
-            let mut input = open()?;
-            input.seek(SeekFrom::Start(at.offset)).map_err(unreadable)?;
-            source.input = BufReader::with_capacity(BUFFER_BYTES, Box::new(input));
-            (source.offset, source.line, source.pending) = (at.offset, at.line, false);
-        }
-        Ok(source)
+    /// Opens a file, or standard input as `-`.
+    pub(super) fn open(file: &Path, format: Option<Format>, is_snapshot: bool) -> Result<Self> {
+        let (name, input): (_, Box<dyn Read + Send>) = if file.as_os_str() == "-" {
+            ("standard input".to_owned(), Box::new(io::stdin()))
+        } else {
+            let opened = File::open(file).map_err(|error| Failure::file("read", file, error))?;
+            (file.display().to_string(), Box::new(opened))
+        };
+        Self::new(name, input, format.or_else(|| Format::of_name(file)), is_snapshot)
     }
 
-    /// Begins to read an input, up to the header if it has one.
     fn new(
         name: String,
         input: Box<dyn Read + Send>,
         format: Option<Format>,
-        kind: Kind,
+        is_snapshot: bool,
     ) -> Result<Self> {
         let mut input = BufReader::with_capacity(BUFFER_BYTES, input);
         let head = input.fill_buf().map_err(|error| Failure::file("read", &name, error))?;
         let mark: &[u8] = b"\xef\xbb\xbf";
         let start = if head.starts_with(mark) { mark.len() } else { 0 };
-        let rows = match format.unwrap_or_else(|| Format::of_content(&head[start..])) {
-            Format::Csv => {
-                let columns = Columns::default_of(kind);
-                Rows::Csv { record: Box::new(Record::new()), columns }
-            }
-            Format::Ndjson => Rows::Ndjson,
-        };
+        let format = format.unwrap_or_else(|| Format::of_content(&head[start..]));
         input.consume(start);
-        let (text, offset) = (Vec::new(), start as u64);
-        let mut source = Self { name, input, text, pending: false, offset, line: 0, kind, rows };
-        source.read_header().map_err(|words| source.bad(&words))?;
-        Ok(source)
-    }
-
-    fn read_header(&mut self) -> Result<(), BadRow> {
-        if matches!(self.rows, Rows::Ndjson) {
-            return Ok(());
-        }
-        self.pending = self.next_line()?;
-        if let Rows::Csv { record, columns } = &mut self.rows
-            && self.pending
-        {
-            record.parse(&self.text)?;
-            if let Some(named) = Columns::of_header(self.kind, record)? {
-                *columns = named;
-                self.pending = false;
-            }
-        }
-        Ok(())
+        let rows = match format {
+            Format::Csv => Rows::Csv(Box::new(Csv::new(input, is_snapshot))),
+            Format::Ndjson => Rows::Ndjson { input, line: Vec::new(), offset: 0 },
+        };
+        Ok(Self { name, is_snapshot, row: 0, rows })
     }
 
     /// The next rows; none at the end.
     pub(super) fn next_batch(&mut self, rows: u64) -> Result<Option<Batch>> {
-        let capacity = usize::try_from(rows).unwrap_or(usize::MAX).min(100_000) * ROW_BYTES;
-        let mut body = Vec::with_capacity(capacity);
-        let mut count = 0;
-        while count < rows && self.next_row(&mut body).map_err(|words| self.bad(&words))? {
-            count += 1;
+        let mut batch = Batch { body: Vec::new(), rows: 0, offset: 0 };
+        while batch.rows < rows {
+            let row = self.next_row().map_err(|words| self.bad(&words))?;
+            let Some(row) = row else { break };
+            if row.official_rank.is_some() && !self.is_snapshot {
+                let words =
+                    "only a row of a snapshot has an official_rank; name its date with --snapshot";
+                return Err(self.bad(words));
+            }
+            serde_json::to_writer(&mut batch.body, &row).map_err(Failure::other)?;
+            batch.body.push(b'\n');
+            batch.rows += 1;
         }
-        let (offset, line) = (self.offset, self.line);
-        Ok((count > 0).then_some(Batch { body, rows: count, offset, line }))
+        batch.offset = match &self.rows {
+            Rows::Csv(csv) => csv.reader.position().byte(),
+            Rows::Ndjson { offset, .. } => *offset,
+        };
+        Ok((batch.rows > 0).then_some(batch))
     }
 
-    /// Writes the next row; false at the end.
-    fn next_row(&mut self, out: &mut Vec<u8>) -> Result<bool, BadRow> {
-        if !std::mem::take(&mut self.pending) && !self.next_line()? {
-            return Ok(false);
-        }
+    fn next_row(&mut self) -> Result<Option<Row>, String> {
         match &mut self.rows {
-            Rows::Csv { record, columns } => {
-                record.parse(&self.text)?;
-                columns.write(record, out)?;
+            Rows::Csv(csv) => {
+                let row = csv.next_row();
+                self.row = csv.record.position().map_or(self.row, |at| at.record() + 1);
+                row
             }
-            Rows::Ndjson => write_line(self.kind, &self.text, out)?,
-        }
-        Ok(true)
-    }
-
-    /// Reads the next line that is not blank; false at the end.
-    fn next_line(&mut self) -> Result<bool, BadRow> {
-        loop {
-            self.text.clear();
-            let mut input = self.input.by_ref().take(LINE_BYTES as u64);
-            let read =
-                input.read_until(b'\n', &mut self.text).map_err(|error| error.to_string())?;
-            self.offset += read as u64;
-            self.line += u64::from(read > 0);
-            if read == LINE_BYTES {
-                return Err(format!("a line must be shorter than {LINE_BYTES} bytes"));
-            }
-            if read > 0 && !self.text.ends_with(b"\n") {
-                self.text.push(b'\n');
-            }
-            if read == 0 || !self.text.trim_ascii().is_empty() {
-                return Ok(read > 0);
-            }
+            Rows::Ndjson { input, line, offset } => loop {
+                line.clear();
+                let mut limited = input.take(ROW_BYTES as u64);
+                let read = limited.read_until(b'\n', line).map_err(|error| error.to_string())?;
+                if read == 0 {
+                    return Ok(None);
+                }
+                self.row += 1;
+                *offset += read as u64;
+                if read == ROW_BYTES {
+                    return Err(format!("a line must be shorter than {ROW_BYTES} bytes"));
+                }
+                if !line.trim_ascii().is_empty() {
+                    return serde_json::from_slice(line).map(Some).map_err(|error| json(&error));
+                }
+            },
         }
     }
 
     fn bad(&self, words: &str) -> Failure {
-        let hint = match (&self.rows, self.line) {
-            (Rows::Csv { .. }, 1) => {
-                format!(
-                    "; if this line is a header, its names are {}",
-                    self.kind.columns().join(", ")
-                )
+        Failure::Other(format!("{} row {}: {words}", self.name, self.row))
+    }
+}
+
+/// What is wrong with a line, without the line and column that are counted within it.
+fn json(error: &serde_json::Error) -> String {
+    let words = error.to_string();
+    words.split(" at line ").next().unwrap_or_default().to_owned()
+}
+
+impl Csv {
+    fn new(input: Input, is_snapshot: bool) -> Self {
+        let reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(input);
+        let count = if is_snapshot { COLUMNS.len() } else { COLUMNS.len() - 1 };
+        let names = StringRecord::from(&COLUMNS[..count]);
+        Self { reader, names, record: StringRecord::new(), pending: false }
+    }
+
+    fn next_row(&mut self) -> Result<Option<Row>, String> {
+        if self.reader.position().line() == 1 && self.read()? {
+            let names: StringRecord =
+                self.record.iter().map(|name| name.trim().to_ascii_lowercase()).collect();
+            if names.iter().any(|name| name == COLUMNS[0]) {
+                self.names = names;
+            } else {
+                self.pending = true;
             }
-            _ => String::new(),
-        };
-        Failure::Other(format!("{} line {}: {words}{hint}", self.name, self.line))
+        }
+        if !std::mem::take(&mut self.pending) && !self.read()? {
+            return Ok(None);
+        }
+        let (count, columns) = (self.record.len(), self.names.len());
+        if count > columns {
+            return Err(format!("{count} columns where there are {columns}"));
+        }
+        // Columns that are left out at the end of a line are empty.
+        (count..columns).for_each(|_| self.record.push_field(""));
+        self.record.deserialize(Some(&self.names)).map(Some).map_err(|error| self.words(&error))
+    }
+
+    /// Reads the next record; false at the end.
+    fn read(&mut self) -> Result<bool, String> {
+        let read = self.reader.read_record(&mut self.record);
+        let read = read.map_err(|error| self.words(&error))?;
+        match self.record.as_slice().len() {
+            ..=ROW_BYTES => Ok(read),
+            _ => Err(format!("a row has up to {ROW_BYTES} bytes; is there a quote not closed?")),
+        }
+    }
+
+    fn words(&self, error: &csv::Error) -> String {
+        match error.kind() {
+            ErrorKind::Utf8 { .. } => "a row must be UTF-8".to_owned(),
+            ErrorKind::Deserialize { err, .. } => {
+                let field = err.field().and_then(|field| usize::try_from(field).ok());
+                let column = field.and_then(|at| self.names.get(at).zip(self.record.get(at)));
+                match column {
+                    Some((name, value)) => format!("{name} {value:?}: {}", err.kind()),
+                    None => err.kind().to_string(),
+                }
+            }
+            _ => error.to_string(),
+        }
     }
 }
 
@@ -214,68 +226,94 @@ impl Source {
 mod tests {
     use super::*;
 
-    fn source(text: &'static str) -> Source {
-        Source::new("x".to_owned(), Box::new(text.as_bytes()), None, Kind::Scores).unwrap()
-    }
-
-    fn ids(batch: &Batch) -> Vec<String> {
-        let id = |line: &str| {
-            let row: serde_json::Value = serde_json::from_str(line).unwrap();
-            row["user_id"].as_str().unwrap().to_owned()
-        };
-        str::from_utf8(&batch.body).unwrap().lines().map(id).collect()
+    /// The rows of a text as the server reads them, or what is wrong with one.
+    fn rows(text: &'static str, is_snapshot: bool) -> Result<String, String> {
+        let input = Box::new(text.as_bytes());
+        let mut source = Source::new("x".to_owned(), input, None, is_snapshot).unwrap();
+        let mut all = Vec::new();
+        loop {
+            match source.next_batch(1) {
+                Ok(Some(batch)) => all.extend(batch.body),
+                Ok(None) => return Ok(String::from_utf8(all).unwrap()),
+                Err(Failure::Other(words)) => return Err(words),
+                Err(other) => panic!("{other:?}"),
+            }
+        }
     }
 
     #[test]
-    fn format_and_header_are_told_by_the_content() {
+    fn format_and_header_are_found_in_the_content() {
+        let wanted = "{\"user_id\":\"a\",\"score\":1}\n{\"user_id\":\"b\",\"score\":2}\n";
         for text in [
             "a,1\nb,2\n",
             "user_id,score\na,1\nb,2",
-            "\u{feff}score,user_id\r\n1,a\r\n\r\n2,b\r\n",
-            "{\"user_id\":\"a\",\"score\":1}\n\n{\"user_id\":\"b\",\"score\":2}",
+            "\u{feff}score, User_Id\r\n1,a\r\n\r\n2,b\r\n",
+            "{\"user_id\":\"a\",\"score\":1}\n\n{\"score\":2,\"user_id\":\"b\",\"at\":null}",
         ] {
-            let batch = source(text).next_batch(10).unwrap().unwrap();
-            assert_eq!(ids(&batch), ["a", "b"], "{text}");
-            assert_eq!(batch.offset, text.len() as u64, "{text}");
+            assert_eq!(rows(text, false).unwrap(), wanted, "{text}");
         }
-        assert!(source("").next_batch(10).unwrap().is_none());
-        assert!(source("user_id,score\n").next_batch(10).unwrap().is_none());
+        assert_eq!(rows("", false).unwrap(), "");
+        assert_eq!(rows("user_id,score\n", false).unwrap(), "");
     }
 
     #[test]
-    fn every_batch_ends_where_the_next_one_can_begin() {
-        let rows = (0..100).map(|i| format!("p{i},{i}\n")).collect::<Vec<_>>().concat();
-        let lines = (0..100)
-            .map(|i| format!("{{\"user_id\":\"p{i}\",\"score\":{i}}}\n"))
-            .collect::<Vec<_>>()
-            .concat();
-        let dir = tempfile::tempdir().unwrap();
-        for (name, text) in
-            [("a.csv", format!("user_id,score\n{rows}")), ("b.csv", rows), ("c.ndjson", lines)]
-        {
-            let file = dir.path().join(name);
-            std::fs::write(&file, text).unwrap();
-            let (mut all, mut at) = (Vec::new(), Position::default());
-            while let Some(batch) =
-                Source::open(&file, None, Kind::Scores, &at).unwrap().next_batch(7).unwrap()
-            {
-                all.extend(ids(&batch));
-                at = Position { offset: batch.offset, line: batch.line, ..at };
-            }
-            assert_eq!(all, (0..100).map(|i| format!("p{i}")).collect::<Vec<_>>(), "{name}");
-        }
+    fn a_row_keeps_its_meaning() {
+        let csv =
+            "1001,-5,2026-11-15T10:00:00.25Z,\"Älice, \"\"A\"\"\"\nb\\,7,1794736800250,\nc,1\n";
+        let wanted = "{\"user_id\":\"1001\",\"score\":-5,\"at\":1794736800250,\"user_name\":\"Älice, \\\"A\\\"\"}\n\
+                      {\"user_id\":\"b\\\\\",\"score\":7,\"at\":1794736800250}\n\
+                      {\"user_id\":\"c\",\"score\":1}\n";
+        assert_eq!(rows(csv, false).unwrap(), wanted);
+        let ndjson =
+            r#"{"user_name":"\u00c4","score":3,"at":"2026-11-15T10:00:00Z","user_id":"a\"b"}"#;
+        let wanted =
+            "{\"user_id\":\"a\\\"b\",\"score\":3,\"at\":1794736800000,\"user_name\":\"Ä\"}\n";
+        assert_eq!(rows(ndjson, false).unwrap(), wanted);
     }
 
     #[test]
-    fn a_bad_row_is_named_by_its_line() {
-        let failure = |text| match source(text).next_batch(10) {
-            Err(Failure::Other(words)) => words,
-            _ => panic!("it should have failed"),
-        };
-        assert!(failure("user_id,score\na,1\nb,x\n").starts_with("x line 3: \"x\" is not a score"));
+    fn only_rows_of_a_snapshot_have_an_official_rank() {
+        let wanted = "{\"user_id\":\"a\",\"score\":5,\"official_rank\":7}\n";
+        assert_eq!(rows("a,5,,,7\n", true).unwrap(), wanted);
+        assert_eq!(rows("official_rank,user_id,score\n7,a,5\n", true).unwrap(), wanted);
+        for bad in ["a,5,,,0\n", "a,5,,,-1\n", "a,5,,,first\n"] {
+            assert!(rows(bad, true).unwrap_err().starts_with("x row 1: "), "{bad}");
+        }
         assert!(
-            failure("{\"user_id\":\"a\",\"score\":1}\n\n{}\n").starts_with("x line 3: missing")
+            rows("official_rank,user_id,score\n7,a,5\n", false).unwrap_err().contains("--snapshot")
         );
-        assert!(failure("player,points\n").contains("if this line is a header"));
+    }
+
+    #[test]
+    fn a_bad_row_is_named_by_its_number_and_what_is_wrong() {
+        for (text, wanted) in [
+            ("user_id,score\na,1\nb,x\n", "x row 3: score \"x\": invalid digit"),
+            (
+                "a,9007199254740992\n",
+                "x row 1: invalid value: integer `9007199254740992`, expected a whole number",
+            ),
+            ("a,1\r\na,5.0\r\n", "x row 2: score \"5.0\""),
+            ("a\n", "x row 1: score \"\""),
+            (",5\n", "x row 1: a user_id is"),
+            ("a/b,5\n", "x row 1: a user_id is"),
+            ("a\u{200b},5\n", "x row 1: a user_id is"),
+            ("a,5,yesterday\n", "x row 1: invalid value: string \"yesterday\", expected a time"),
+            ("a,5,,\"a\nb\"\n", "x row 1: a name is"),
+            ("a,5,,b,c\n", "x row 1: 5 columns where there are 4"),
+            ("user_id,score,username\na,5,b\n", "x row 2: unknown field `username`"),
+            ("user_id,score,score\na,5,6\n", "x row 2: duplicate field `score`"),
+            ("user_id,points\na,5\n", "x row 2: unknown field `points`"),
+            ("{\"user_id\":\"a\",\"score\":1}\n\n{}\n", "x row 3: missing field `user_id`"),
+            ("{\"user_id\":1,\"score\":1}", "x row 1: invalid type: integer"),
+            ("{\"user_id\":\"a\",\"score\":1.5}", "x row 1: invalid type: floating point"),
+            ("{\"user_id\":\"a\",\"score\":1,\"at\":true}", "x row 1: invalid type: boolean"),
+            ("{\"user_id\":\"a\",\"score\":1,\"points\":2}", "x row 1: unknown field `points`"),
+        ] {
+            let words = rows(text, false).unwrap_err();
+            assert!(words.starts_with(wanted), "{text}: {words}");
+        }
+        let open: &str =
+            Box::leak(format!("a,1\nb,2,,\"{}\n", "x".repeat(ROW_BYTES)).into_boxed_str());
+        assert!(rows(open, false).unwrap_err().contains("row 2: a row has up to 65536 bytes"));
     }
 }
