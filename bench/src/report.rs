@@ -315,7 +315,7 @@ impl Report {
     }
 }
 
-/// `Redis server v=7.0.15 sha=… bits=64` without what nobody needs.
+/// `Redis server v=7.0.15 sha=… bits=64` without the build's details.
 fn short(version: &str) -> String {
     version.split(" sha=").next().unwrap_or(version).replace("Redis server v=", "Redis ")
 }

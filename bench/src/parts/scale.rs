@@ -224,7 +224,7 @@ async fn fill(engine: &Arc<Embedded>, boards: &Boards) -> Result<()> {
     engine::for_each(boards.boards.len() as u64, one).await
 }
 
-/// What a board costs that nobody plays on: boards in a directory, and a process that opens it.
+/// What an idle board costs: boards in a directory, and a process that opens it.
 async fn idle(report: &mut Report, arguments: &Arguments, count: u64) -> Result<()> {
     let dir = arguments.common.scratch()?;
     let engine = engine::open(dir.path())?;

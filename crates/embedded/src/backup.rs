@@ -90,7 +90,7 @@ fn copy(shared: &Arc<Shared>, partial: &Path, to: &Path) -> Result<BackupInfo> {
     let from = &shared.options.dir;
     let newest = checkpoint::newest(shared.disk.as_ref()).map_err(refused)?;
     let copy = |path: &str| {
-        // A file that is removed meanwhile stays whole for whoever has it open.
+        // A file that is removed meanwhile stays whole while it is open.
         let _open = shared.disk.open(path)?;
         copy_file(&from.join(path), &partial.join(path))
     };

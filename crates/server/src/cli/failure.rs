@@ -1,11 +1,11 @@
-//! Why a command did not do what was asked, and what the shell is told.
+//! Why a command did not do what was asked, and the exit code.
 
 use std::{fmt, io, process::ExitCode, time::Duration};
 
 /// The result of a command or of a step of it.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Why a command did not do what was asked.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// It was called in a way that cannot work.
@@ -14,7 +14,7 @@ pub(crate) enum Failure {
     Problem(Problem),
     /// Anything else, in words for the person at the terminal.
     Other(String),
-    /// Whoever read the output has seen enough, such as `head`.
+    /// The reader of the output has closed it, as `head` does.
     BrokenPipe,
 }
 
@@ -79,12 +79,12 @@ impl Failure {
         matches!(self, Self::Problem(problem) if problem.code == code)
     }
 
-    /// Tells the person at standard error, and gives what the shell should be told.
+    /// Writes it to standard error. Returns the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             Self::BrokenPipe => return ExitCode::SUCCESS,
             Self::Usage(words) | Self::Other(words) => eprintln!("error: {words}"),
-            // The server's words are for whoever writes a client.
+            // The server's words are about HTTP.
             Self::Problem(problem) if problem.code == "unauthorized" => {
                 eprintln!(
                     "error: no valid key; give one with --key or STANDINGS_KEY (unauthorized)"

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-/// What can be asked. A command whose own type says more than a line has no words here: they would take their place.
+/// The subcommands. One whose own type has longer help has none here: it would take the place of that.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List, create and delete access keys
@@ -57,7 +57,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Does it, and tells the shell how that went.
+    /// Runs it. Returns the exit code.
     pub(crate) fn run(self) -> ExitCode {
         let done = match self {
             Self::Key(command) => command.run(),

@@ -11,7 +11,7 @@ use super::{
     failure::{Failure, Result},
 };
 
-/// For whom the output is.
+/// The form of the output.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Output {
     /// Print the server's JSON instead of a table
@@ -20,7 +20,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Whether a script reads it.
+    /// Whether it is JSON.
     pub(crate) fn is_json(self) -> bool {
         self.json
     }

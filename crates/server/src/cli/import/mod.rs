@@ -128,7 +128,7 @@ impl Import {
     ) -> Result<()> {
         let path = Path::v1(&["boards", &self.board, &format!("{word}s"), id]);
         let (reply, speed) = ahead(source, STREAM_ROWS, |batches| {
-            // An empty file would replace what is there by nothing, which nobody means.
+            // An empty file would replace what is there by nothing: more likely a mistake.
             let Some(batch) = batches.next().transpose()? else {
                 let words = format!("{} has no rows; nothing was imported", self.file.display());
                 return Err(Failure::Other(words));
