@@ -16,6 +16,7 @@
 mod backup;
 mod board_state;
 mod catalog;
+mod check;
 mod checkpoint;
 pub mod disk;
 mod engine;
@@ -33,12 +34,11 @@ mod live;
 pub mod log;
 mod mailbox;
 mod metrics;
-mod offline;
-
 mod open;
 mod player_reads;
 mod purge;
 mod reads;
+mod rebuild;
 mod record;
 mod rows;
 mod season_reads;
@@ -64,6 +64,7 @@ use parking_lot::{Mutex, RwLock};
 use standings_core::{BoardId, Millis, limits::EVENT_ID_WINDOW};
 
 use catalog::Catalog;
+pub use check::{CheckReport, OfflineError, check};
 use disk::Disk;
 use frozen::FrozenFiles;
 use history::History;
@@ -71,9 +72,9 @@ use keeper::Job;
 use log::LogOptions;
 pub use mailbox::open_mailbox;
 use metrics::Metrics;
-pub use offline::{CheckReport, OfflineError, RebuildReport, check, rebuild};
 pub use open::OpenError;
 use player_reads::LiveStreaks;
+pub use rebuild::{RebuildReport, rebuild};
 use record::{BoardNo, FrozenFile, LogRecord};
 use sequencer::{Command, Queue};
 

@@ -1,10 +1,9 @@
-//! Tools for a stopped server's files: verify them, and recompute the standings from the ledger.
+//! Recomputes the standings of a stopped server from its ledger.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    fs, io,
+    io,
     ops::ControlFlow,
-    os::unix::fs::symlink,
     path::Path,
     sync::Arc,
 };
@@ -17,51 +16,17 @@ use standings_index::RankIndex;
 
 use super::{
     Options,
-    catalog::{BoardState, Catalog, Rows, Season},
-    checkpoint::{self, Loaded, View},
+    catalog::{Catalog, Rows},
+    check::{OfflineError, must_have_log, read_records},
+    checkpoint::View,
     disk::{Disk, RealDisk},
     frozen::Frozen,
     history::{History, StoredEvent},
     live::{Live, entry_of, record_of},
-    log::{Log, LogOptions, LogReader},
-    open::{FIRST_SEQ, OpenError, lock, lock_existing, recover},
-    record::{self, BoardNo, LogRecord, SeasonNo},
+    log::{Log, LogOptions},
+    open::{FIRST_SEQ, OpenError, lock, recover},
+    record::{BoardNo, LogRecord, SeasonNo},
 };
-
-/// Why a tool could not do its work.
-#[derive(Debug, thiserror::Error)]
-pub enum OfflineError {
-    /// The data directory cannot be opened at all.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// A file cannot be read or written.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// There is nothing here.
-    #[error("{0} is not a data directory of this server: it has no log")]
-    NotData(String),
-    /// A new checkpoint would forget it.
-    #[error(
-        "a snapshot was taken that is not in a file yet, and would be lost; start the server, so that it writes the file, and \
-         rebuild after that"
-    )]
-    SnapshotWaits,
-}
-
-/// What a check has found.
-#[derive(Debug, Default)]
-pub struct CheckReport {
-    /// Records in the log.
-    pub log_records: u64,
-    /// Players in the live standings, by checkpoint and log.
-    pub checkpoint_players: u64,
-    /// Frozen standings.
-    pub frozen_files: u64,
-    /// Events in the history.
-    pub history_events: u64,
-    /// What is wrong; empty where all is well.
-    pub findings: Vec<String>,
-}
 
 /// What a rebuild has found.
 #[derive(Debug, Default)]
@@ -79,7 +44,7 @@ pub struct RebuildReport {
     /// Whether a new checkpoint was written.
     pub written: bool,
     /// The seasons in which anything differs.
-    differing: BTreeSet<Place>,
+    differing: BTreeSet<SeasonKey>,
 }
 
 impl RebuildReport {
@@ -89,143 +54,8 @@ impl RebuildReport {
     }
 }
 
-/// Reads every byte of a data directory and verifies it. Changes nothing in it.
-pub fn check(dir: &Path, progress: &mut dyn FnMut(&str)) -> Result<CheckReport, OfflineError> {
-    must_have_log(dir)?;
-    let _lock = lock_existing(dir)?;
-    let disk: Arc<dyn Disk> = Arc::new(RealDisk::new(dir)?);
-    Log::check_version(disk.as_ref()).map_err(OpenError::from)?;
-    let mut report = CheckReport::default();
-    progress("log");
-    let options = LogOptions { start_seq: FIRST_SEQ, ..LogOptions::default() };
-    let mut log_end = FIRST_SEQ;
-    let mut log_start = FIRST_SEQ;
-    let mut log = Vec::new();
-    match Log::check(disk.as_ref(), &options) {
-        Ok((segments, repair)) => {
-            log_start = segments.first().map_or(FIRST_SEQ, |segment| segment.first_seq);
-            log_end = segments.last().map_or(FIRST_SEQ, |segment| segment.next_seq);
-            report.log_records = log_end - log_start;
-            if let Some(repair) = repair {
-                report.findings.push(format!(
-                    "{}: an unfinished write of {} bytes at offset {}; it was never acknowledged, and the next start cuts it off",
-                    repair.file, repair.dropped_bytes, repair.offset
-                ));
-            }
-            log = segments;
-        }
-        Err(error) => report.findings.push(error.to_string()),
-    }
-    progress("checkpoint and frozen standings");
-    let mut views = vec![];
-    match checkpoint::load(disk.as_ref()) {
-        Ok(loaded) => {
-            let loaded = loaded.unwrap_or_else(|| Loaded::empty(FIRST_SEQ));
-            let Loaded { position, mut catalog } = loaded;
-            views.push(("checkpoint", position));
-            if (log_start..=log_end).contains(&position) {
-                // Files may have been replaced since the checkpoint: the log names those that count.
-                let mut reader = LogReader::new(Arc::clone(&disk), log, position);
-                if let Err(error) = read_records(&mut reader, |seq, record| {
-                    if seq >= position {
-                        catalog.apply(&record);
-                    }
-                }) {
-                    report.findings.push(error.to_string());
-                }
-            }
-            check_standings(disk.as_ref(), &catalog, &mut report);
-        }
-        Err(error) => report.findings.push(error.to_string()),
-    }
-    progress("history");
-    let view = tempfile::tempdir()?;
-    view_of_store(&dir.join("history"), &view.path().join("history"))?;
-    match History::open(&view.path().join("history"), EVENT_ID_WINDOW) {
-        Ok(history) => {
-            views.push(("history", history.position()));
-            if let Err(error) = history.visit_events(|_, _, _, _| report.history_events += 1) {
-                report.findings.push(error.to_string());
-            }
-            if let Err(error) = history.catalog_records() {
-                report.findings.push(error.to_string());
-            }
-        }
-        Err(error) => report.findings.push(error.to_string()),
-    }
-    for (view, position) in views {
-        let position = position.max(FIRST_SEQ);
-        if position > log_end || position < log_start {
-            report.findings.push(format!(
-                "the {view} is at record {position}, and the log has records {log_start} to {log_end}"
-            ));
-        }
-    }
-    Ok(report)
-}
-
-/// Reads the records that a reader comes upon, each with its number.
-fn read_records(
-    reader: &mut LogReader,
-    mut visitor: impl FnMut(u64, LogRecord),
-) -> Result<(), OpenError> {
-    while let Some(frame) = reader.next_frame()? {
-        let records = record::decode(&frame)
-            .map_err(|error| OpenError::Record { seq: frame.first_seq, why: error.to_string() })?;
-        for (record, seq) in records.into_iter().zip(frame.first_seq..) {
-            visitor(seq, record);
-        }
-    }
-    Ok(())
-}
-
-fn check_standings(disk: &dyn Disk, catalog: &Catalog, report: &mut CheckReport) {
-    for live in catalog.boards().flat_map(|board| &board.seasons).filter_map(Season::live) {
-        report.checkpoint_players += live.read().index().len();
-    }
-    let mut seen = BTreeSet::new();
-    for file in catalog.boards().flat_map(BoardState::files) {
-        if file.name.is_empty() || !seen.insert(file.name.as_str()) {
-            continue;
-        }
-        report.frozen_files += 1;
-        if let Err(error) = Frozen::open(disk, file).and_then(|frozen| frozen.verify()) {
-            report.findings.push(error.to_string());
-        }
-    }
-}
-
-/// Makes another directory that has what the store in `from` has. Opening a store writes to its journals and manifests, so those are copied.
-/// Tables, which are nearly all of it, are never written to again: links to them do.
-fn view_of_store(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir(to)?;
-    let entries = match fs::read_dir(from) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        let (from_entry, to_entry) = (entry.path(), to.join(entry.file_name()));
-        if entry.file_type()?.is_dir() {
-            view_of_store(&from_entry, &to_entry)?;
-        } else if from.ends_with("tables") {
-            symlink(from_entry.canonicalize()?, to_entry)?;
-        } else {
-            fs::copy(from_entry, to_entry)?;
-        }
-    }
-    Ok(())
-}
-
-fn must_have_log(dir: &Path) -> Result<(), OfflineError> {
-    if dir.join(super::log::DIR).is_dir() {
-        return Ok(());
-    }
-    Err(OfflineError::NotData(dir.display().to_string()))
-}
-
-/// A season, by its numbers.
-type Place = (BoardNo, SeasonNo);
+/// A season, by the numbers of its board and its own.
+type SeasonKey = (BoardNo, SeasonNo);
 
 /// Recomputes every standing from the ledger by the rules of its board and compares it with what the server has. With
 /// `write`, the recomputed standings take their place where anything differs.
@@ -291,7 +121,7 @@ type TailEvent = (BoardNo, u64, StoredEvent);
 /// The ledger, but for the events that the history has.
 struct Ledger {
     catalog: Catalog,
-    sets: BTreeMap<Place, Sets>,
+    sets: BTreeMap<SeasonKey, Sets>,
     tail: HashMap<PlayerId, Vec<TailEvent>>,
     /// Who was erased, and by which record.
     erased: HashMap<PlayerId, u64>,
@@ -364,7 +194,7 @@ impl Ledger {
     }
 
     /// What a player's entry was last set to in a season, and by which record.
-    fn last_set(&self, place: Place, player: &str) -> (u64, Option<Entry>) {
+    fn last_set(&self, place: SeasonKey, player: &str) -> (u64, Option<Entry>) {
         let found = self.sets.get(&place).and_then(|sets| {
             let order = self.catalog.board_no(place.0)?.definition.order();
             let entry = entry_of(order, sets.entries.get(player)?);
@@ -378,7 +208,7 @@ impl Ledger {
         &mut self,
         history: &History,
         report: &mut RebuildReport,
-    ) -> Result<BTreeMap<Place, RankIndex>, OfflineError> {
+    ) -> Result<BTreeMap<SeasonKey, RankIndex>, OfflineError> {
         let mut tail = std::mem::take(&mut self.tail);
         let mut results = Results::default();
         let mut fold = Fold {
@@ -408,7 +238,7 @@ impl Ledger {
         }
         let Results { computed, removed } = results;
         let sets = std::mem::take(&mut self.sets).into_iter();
-        let mut standings: BTreeMap<Place, RankIndex> =
+        let mut standings: BTreeMap<SeasonKey, RankIndex> =
             sets.map(|(place, sets)| (place, sets.entries)).collect();
         for (place, player) in removed {
             if let Some(standing) = standings.get_mut(&place) {
@@ -436,15 +266,15 @@ struct Fold<'a> {
     differing_events: u64,
     player: Option<PlayerId>,
     /// For each season the number from which events count, and the entry so far.
-    entries: HashMap<Place, (u64, Option<Entry>)>,
+    entries: HashMap<SeasonKey, (u64, Option<Entry>)>,
 }
 
 /// What came out of folding.
 #[derive(Default)]
 struct Results {
-    computed: BTreeMap<Place, RankIndex>,
+    computed: BTreeMap<SeasonKey, RankIndex>,
     /// Who has no entry any more, though one may have been set.
-    removed: Vec<(Place, PlayerId)>,
+    removed: Vec<(SeasonKey, PlayerId)>,
 }
 
 impl Fold<'_> {
@@ -501,7 +331,7 @@ impl Fold<'_> {
 fn compare(
     catalog: &Catalog,
     disk: &dyn Disk,
-    computed: &BTreeMap<Place, RankIndex>,
+    computed: &BTreeMap<SeasonKey, RankIndex>,
     report: &mut RebuildReport,
 ) {
     let none = RankIndex::new();
@@ -550,8 +380,8 @@ fn differing_rows(
 /// Puts computed standings into the catalog. A closed season that was recomputed is frozen anew at the next start.
 fn install(
     catalog: &mut Catalog,
-    differing: &BTreeSet<Place>,
-    mut computed: BTreeMap<Place, RankIndex>,
+    differing: &BTreeSet<SeasonKey>,
+    mut computed: BTreeMap<SeasonKey, RankIndex>,
 ) {
     catalog.for_each_season(|board, season| {
         let place = (board, season.no);
