@@ -9,7 +9,6 @@ use standings_core::{
 };
 
 use super::{
-    freeze,
     live::Live,
     record::{BoardNo, ErasureNo, FrozenFile, SeasonNo},
     snapshot::{Snapshot, Snapshots},
@@ -79,10 +78,18 @@ impl Season {
         self.span.ends_at == next.span.starts_at
     }
 
-    /// Whether the streaks that reach up to it are as they will stay, as far as time alone could change them: they are in its file,
-    /// and no season that they continue was taking submissions when they were counted.
-    pub(crate) fn is_settled(&self) -> bool {
-        matches!(&self.rows, Rows::Frozen(file) if file.after != freeze::UNSETTLED)
+    /// Whether its rows carry the streaks that reach up to it, given the season right before it. Where there is none, all that is known
+    /// of those before is what they carry.
+    pub(crate) fn carries(&self, before: Option<&Self>) -> bool {
+        matches!(&self.rows, Rows::Frozen(file) if file.carries || before.is_none())
+    }
+
+    /// Since which erasure players may still be in its rows who are gone; nothing where they are taken off at once.
+    pub(crate) fn settled_erasures(&self) -> Option<ErasureNo> {
+        match &self.rows {
+            Rows::Frozen(file) => Some(file.erasures),
+            Rows::Live(_) => self.closed.map(|closed| closed.erasures),
+        }
     }
 
     /// Whether it has no entries, and no file or need of one.
@@ -197,17 +204,20 @@ impl BoardState {
         seasons.chain(self.snapshots.list().iter().filter_map(Snapshot::needs))
     }
 
-    /// The season right before another: one that ends where it begins. Between seasons that were imported there may be gaps.
-    pub(crate) fn season_before(&self, no: SeasonNo) -> Option<&Season> {
-        self.seasons_before(no).next()
-    }
-
-    /// The seasons before another up to the first gap, newest first.
-    pub(crate) fn seasons_before(&self, no: SeasonNo) -> impl Iterator<Item = &Season> {
-        let index = self.seasons.iter().rposition(|season| season.no == no);
-        let up_to = index.map_or(&[][..], |index| &self.seasons[..=index]);
-        let pairs = up_to.windows(2).rev().take_while(|pair| pair[0].meets(&pair[1]));
-        pairs.map(|pair| &pair[0])
+    /// The seasons before one that begins at an instant, up to the first gap, newest first. It may be yet to come into the list.
+    pub(crate) fn seasons_before(
+        &self,
+        no: SeasonNo,
+        starts_at: Millis,
+    ) -> impl Iterator<Item = &Season> {
+        // By their order and not by their time: two that were closed at once begin at the same instant.
+        let listed = self.seasons.iter().rposition(|season| season.no == no);
+        let index = listed
+            .unwrap_or_else(|| self.seasons.partition_point(|s| s.span.starts_at < starts_at));
+        let mut next = starts_at;
+        self.seasons[..index].iter().rev().take_while(move |season| {
+            std::mem::replace(&mut next, season.span.starts_at) == season.span.ends_at
+        })
     }
 
     pub(crate) fn season_by_id(&self, id: &SeasonId) -> Option<&Season> {
@@ -220,6 +230,22 @@ impl BoardState {
 
     pub(super) fn season_mut(&mut self, no: SeasonNo) -> Option<&mut Season> {
         self.seasons.iter_mut().rfind(|season| season.no == no)
+    }
+
+    /// A season's rows are in a file from now on. The streaks that later ones carry went on from what it was before.
+    pub(super) fn freeze(&mut self, no: SeasonNo, file: &FrozenFile) {
+        let Some(index) = self.seasons.iter().rposition(|season| season.no == no) else { return };
+        self.seasons[index].rows = Rows::Frozen(Arc::new(file.clone()));
+        if file.blanked {
+            return;
+        }
+        for later in &mut self.seasons[index + 1..] {
+            if let Rows::Frozen(file) = &mut later.rows
+                && file.carries
+            {
+                Arc::make_mut(file).carries = false;
+            }
+        }
     }
 
     /// Whether any season or snapshot has a score.

@@ -226,9 +226,9 @@ impl Catalog {
             }
             LogRecord::SeasonFrozen { board, season, file } => {
                 self.note_erasures(file.erasures);
-                self.on_season(*board, *season, |season| {
-                    season.rows = Rows::Frozen(Arc::new(FrozenFile::clone(file)));
-                });
+                if let Some(board) = self.boards.get_mut(board) {
+                    board.freeze(*season, file);
+                }
             }
             LogRecord::SeasonDropped { board, season } => {
                 if let Some(board) = self.boards.get_mut(board) {

@@ -6,7 +6,7 @@ use parking_lot::RwLock;
 use standings_core::{
     Board, IndexRecord, Millis, PlayerId, Rank, Score,
     board::Ties,
-    standing::{Gaps, Near, Size, Standing},
+    standing::{Gaps, Near, Ranks as _, Standing, now},
 };
 
 use super::{
@@ -15,6 +15,7 @@ use super::{
     frozen::{Frozen, Text},
     live::Live,
     reads::unreadable,
+    record::FrozenFile,
 };
 use standings_engine::{EngineError, Result, StandingId, StandingRef, StreakCount};
 
@@ -54,31 +55,30 @@ impl Found {
         Ok(Gaps::new(erased, Vec::new(), total))
     }
 
-    /// Players, sum of folded scores, and streaks, but for those who were erased.
+    /// What it amounts to, but for those who were erased.
     pub(crate) fn figures(&self, source: &Source) -> Result<Figures> {
-        let mut figures = match &self.rows {
-            Rows::Frozen(file) => {
-                Figures { players: file.players, total: file.total, streaks: file.streaks.clone() }
+        if let (Rows::Frozen(file), Source::Frozen(frozen)) = (&self.rows, source) {
+            let mut figures = Figures::of(file);
+            for player in self.hidden.iter().flat_map(|hidden| hidden.iter()) {
+                let row = frozen.row_of(player).map_err(|error| unreadable(&error))?;
+                if let Some((_, record, text)) = row {
+                    figures.take(record, text.streak);
+                }
             }
-            Rows::Live(live) => {
-                let live = live.read();
-                let Size { players, total } = live.size();
-                Figures { players, total, streaks: Vec::new() }
-            }
-        };
-        for player in self.hidden.iter().flat_map(|hidden| hidden.iter()) {
-            if let Source::Frozen(frozen) = source
-                && let Some((_, record, text)) =
-                    frozen.row_of(player).map_err(|error| unreadable(&error))?
-            {
-                figures.take(record, text.streak);
-            } else if let Source::Live(live) = source
-                && let Some(record) = live.read().index().get(player)
-            {
-                figures.take(record, 0);
-            }
+            return Ok(figures);
         }
-        Ok(figures)
+        // All that are better than the next worse score met the goal.
+        let goal = self.goal.map(|goal| self.definition.order().fold(goal) + 1);
+        source.rank(self, |ranks, gaps| {
+            let size = now(ranks.size())?;
+            let better = now(ranks.better(goal.as_slice()))?;
+            Ok(Figures {
+                players: gaps.shown(&(0..size.players)),
+                total: size.total - gaps.total(),
+                successes: better.first().map_or(0, |met| gaps.shown(&(0..met.0))),
+                streaks: None,
+            })
+        })
     }
 
     /// The official rank of a row, given by someone else or by its place.
@@ -96,18 +96,32 @@ impl Found {
 pub(crate) struct Figures {
     pub(crate) players: u64,
     pub(super) total: i128,
-    pub(super) streaks: Vec<StreakCount>,
+    /// Players who met the goal, if there was one.
+    pub(super) successes: u64,
+    /// Once it is in a file.
+    pub(super) streaks: Option<Vec<StreakCount>>,
 }
 
 impl Figures {
+    /// What the catalog knows of a file, those included who were erased since.
+    pub(super) fn of(file: &FrozenFile) -> Self {
+        let FrozenFile { players, total, streaks, .. } = file;
+        // Who met the goal had a streak.
+        let successes = streaks.iter().map(|count| count.players).sum();
+        Self { players: *players, total: *total, successes, streaks: Some(streaks.clone()) }
+    }
+
     /// Takes one player out.
     fn take(&mut self, record: IndexRecord, streak: u32) {
         self.players -= 1;
         self.total -= i128::from(record.key.folded);
-        for count in self.streaks.iter_mut().filter(|count| count.length == streak) {
-            count.players -= 1;
+        self.successes -= u64::from(streak > 0);
+        if let Some(streaks) = &mut self.streaks {
+            for count in streaks.iter_mut().filter(|count| count.length == streak) {
+                count.players -= 1;
+            }
+            streaks.retain(|count| count.players > 0);
         }
-        self.streaks.retain(|count| count.players > 0);
     }
 }
 
@@ -181,10 +195,10 @@ impl BoardState {
     }
 
     pub(crate) fn found_season(&self, catalog: &Catalog, season: &Season, now: Millis) -> Found {
-        let (ties, since) = match (&season.rows, season.closed) {
-            (Rows::Frozen(file), _) => (file.ties, Some(file.erasures)),
-            (Rows::Live(_), Some(closed)) => (closed.ties, Some(closed.erasures)),
-            (Rows::Live(_), None) => (self.definition.ties(), None),
+        let ties = match (&season.rows, season.closed) {
+            (Rows::Frozen(file), _) => file.ties,
+            (Rows::Live(_), Some(closed)) => closed.ties,
+            (Rows::Live(_), None) => self.definition.ties(),
         };
         Found {
             definition: Arc::clone(&self.definition),
@@ -193,7 +207,7 @@ impl BoardState {
             ties,
             official: None,
             rows: season.rows.clone(),
-            hidden: since.and_then(|since| freeze::hidden(catalog, since)),
+            hidden: season.settled_erasures().and_then(|since| freeze::hidden(catalog, since)),
             now,
         }
     }

@@ -4,7 +4,7 @@
 //! record is durable the file is nothing, and a crash leaves at most a file that the next start removes.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::HashMap,
     path::PathBuf,
     sync::{
         Arc,
@@ -56,8 +56,6 @@ pub(crate) enum Job {
     Retire { board: BoardNo, season: SeasonNo },
     /// What is left of erased players and dropped seasons goes.
     Purge,
-    /// Streaks of seasons that do not continue those of the season before are counted anew.
-    Recount(BoardNo),
     /// A copy of everything. As a job, so that no other file comes or goes meanwhile.
     Backup { to: PathBuf, reply: oneshot::Sender<Result<BackupInfo>> },
     /// No more jobs will come.
@@ -105,38 +103,24 @@ pub(crate) struct Import {
 pub(crate) fn run(shared: &Arc<Shared>, jobs: &Receiver<Job>) {
     // Standings that the disk did not take. They are tried again and hold up nothing else: someone may be waiting.
     let mut refused: Vec<Freeze> = Vec::new();
-    // Boards whose streaks are likewise to be counted again.
-    let mut uncounted: BTreeSet<BoardNo> = BTreeSet::new();
     let mut retry_at = Instant::now();
     loop {
         let wait = retry_at.saturating_duration_since(Instant::now());
-        let job = if refused.is_empty() && uncounted.is_empty() {
+        let job = if refused.is_empty() {
             jobs.recv().map_err(|_| RecvTimeoutError::Disconnected)
         } else {
             jobs.recv_timeout(wait)
         };
         match job {
             Ok(Job::Checkpoint(view)) => checkpoint(shared, view),
-            Ok(Job::Freeze(standing)) => {
-                let board = standing.board;
-                refused.extend(freeze(shared, standing));
-                uncounted.extend(recount(shared, board, None));
-            }
+            Ok(Job::Freeze(standing)) => refused.extend(freeze(shared, standing)),
             Ok(Job::Remove { board, season, player, reply }) => {
-                let removed = remove(shared, board, season, &player);
-                // What was wrong before is wrong for others as well.
-                let only = (!uncounted.contains(&board)).then_some(&player);
-                uncounted.extend(recount(shared, board, only));
-                let _ = reply.send(removed);
+                let _ = reply.send(remove(shared, board, season, &player));
             }
             Ok(Job::Import(import)) => {
                 let written = write_import(shared, &import);
-                if let Ok((board, _)) = &written {
-                    uncounted.extend(recount(shared, *board, None));
-                }
-                let _ = import.reply.send(written.map(|(_, players)| players));
+                let _ = import.reply.send(written);
             }
-            Ok(Job::Recount(board)) => uncounted.extend(recount(shared, board, None)),
             Ok(Job::Retire { board, season }) => purge::retire(shared, board, season),
             Ok(Job::Purge) => purge::purge(shared),
             Ok(Job::Backup { to, reply }) => {
@@ -146,12 +130,8 @@ pub(crate) fn run(shared: &Arc<Shared>, jobs: &Receiver<Job>) {
             Ok(Job::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if !(refused.is_empty() && uncounted.is_empty()) && Instant::now() >= retry_at {
-            let boards = refused.iter().map(|standing| standing.board);
-            uncounted.extend(boards.collect::<Vec<_>>());
+        if !refused.is_empty() && Instant::now() >= retry_at {
             refused = refused.into_iter().filter_map(|standing| freeze(shared, standing)).collect();
-            let again = std::mem::take(&mut uncounted).into_iter();
-            uncounted = again.filter_map(|board| recount(shared, board, None)).collect();
             retry_at = Instant::now() + RETRY_AFTER;
         }
     }
@@ -221,18 +201,14 @@ fn freeze_season(
         // Its board may be gone, or an import in its place.
         found.and_then(|(state, season)| {
             let live = Arc::clone(season.live()?);
-            let before = state.season_before(season.no);
-            let waits = before.is_some_and(|b| b.closed.is_some() && b.live().is_some());
-            Some((live, season.closed?, folded_goal(state, season), waits))
+            Some((live, season.closed?, folded_goal(state, season), season.span.starts_at))
         })
     };
-    let Some((live, closed, goal, waits)) = due else {
+    let Some((live, closed, goal, starts_at)) = due else {
         return Ok(None);
     };
-    if waits {
-        return Err(out_of_order("the season before it is not written yet"));
-    }
-    let before = Before::of(shared, board, season).map_err(|error| unwritable(&error))?;
+    let before = Before::of(shared, board, (season, starts_at));
+    let before = before.map_err(|error| unwritable(&error))?;
     let view = live.write().begin_view();
     let streaks = goal.map(|goal| (goal, &before));
     let written = Writing { live: &live, view, ties: closed.ties, streaks }.write(shared, name);
@@ -270,7 +246,7 @@ fn freeze_snapshot(
         }),
     };
     let file = written.map_err(|error| unwritable(&error))?;
-    let file = FrozenFile { erasures: pending.erasures, after: String::new(), ..file };
+    let file = FrozenFile { erasures: pending.erasures, ..file };
     let players = file.players;
     shared.queue.change_blocking(move |s| s.store_snapshot(board, snapshot, file))?;
     let last = taken.dates.last().map(|(date, _)| *date);
@@ -313,56 +289,11 @@ fn remove(shared: &Arc<Shared>, board: BoardNo, season: SeasonNo, player: &Playe
 
 /// A new file with what stays of the one that it replaces.
 pub(crate) fn replacing(old: &FrozenFile, new: FrozenFile) -> FrozenFile {
-    let (imported, after, erasures) = (old.imported, old.after.clone(), old.erasures);
-    FrozenFile { imported, after, erasures, ..new }
+    let FrozenFile { imported, carries, erasures, .. } = *old;
+    FrozenFile { imported, carries, erasures, ..new }
 }
 
-/// Counts the streaks of later seasons anew where one before them has changed, for one player or for all. Gives back the
-/// board if the disk did not take it.
-fn recount(shared: &Arc<Shared>, board: BoardNo, only: Option<&PlayerId>) -> Option<BoardNo> {
-    // Nothing can be recorded any more; the next start counts.
-    if shared.broken.lock().is_some() {
-        return None;
-    }
-    let counted = try_recount(shared, board, only);
-    if let Err(error) = &counted {
-        tracing::warn!(%error, board, "streaks could not be counted anew yet");
-    }
-    counted.err().map(|_| board)
-}
-
-fn try_recount(shared: &Arc<Shared>, board: BoardNo, only: Option<&PlayerId>) -> Result<()> {
-    loop {
-        let stale = {
-            let catalog = shared.catalog.read();
-            let state = catalog.board_no(board);
-            state.and_then(|state| {
-                let (season, file) = freeze::stale(state)?;
-                let goal = folded_goal(state, state.season(season)?)?;
-                Some((season, file, goal))
-            })
-        };
-        let Some((season, current, goal)) = stale else { return Ok(()) };
-        let failed = |error: std::io::Error| unwritable(&error);
-        let before = Before::of(shared, board, season).map_err(failed)?;
-        let old = shared.frozen.get(&current).map_err(failed)?;
-        let file = if freeze::recounted(&old, goal, &before, only).map_err(failed)? {
-            let name = shared.queue.change_blocking(move |s| Ok(s.new_name(board, season)))?;
-            let file = freeze::rewrite(shared, &old, name, current.rows(), |record, text| {
-                let met = record.key.folded <= goal && !text.player.is_empty();
-                text.streak = if met { 1 + before.streak(&text.player)? } else { 0 };
-                Ok(if text.player.is_empty() { Keep::Place } else { Keep::Row })
-            });
-            replacing(&current, file.map_err(failed)?)
-        } else {
-            FrozenFile::clone(&current)
-        };
-        let file = FrozenFile { after: before.name().to_owned(), ..file };
-        shared.queue.change_blocking(move |s| s.frozen(board, season, file, None))?;
-    }
-}
-
-fn write_import(shared: &Arc<Shared>, import: &Import) -> Result<(BoardNo, u64)> {
+fn write_import(shared: &Arc<Shared>, import: &Import) -> Result<u64> {
     let Import { board, begun, target, rows, names, official_ranks, .. } = import;
     let (players, begun) = (rows.len(), *begun);
     let (id, wanted) = (board.clone(), target.clone());
@@ -397,9 +328,8 @@ fn write_import(shared: &Arc<Shared>, import: &Import) -> Result<(BoardNo, u64)>
         failed
     });
     let file = file.map_err(|error| unwritable(&error))?;
-    let after = before.name().to_owned();
-    let file = FrozenFile { imported: true, after, ..file };
+    let file = FrozenFile { imported: true, carries: before.closed, ..file };
     let (board, target) = (board.clone(), target.clone());
     shared.queue.change_blocking(move |s| s.finish_import(&board, begun, &target, file))?;
-    Ok((no, players))
+    Ok(players)
 }

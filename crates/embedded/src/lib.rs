@@ -73,7 +73,6 @@ use log::LogOptions;
 pub use mailbox::open_mailbox;
 use metrics::Metrics;
 pub use open::OpenError;
-use player_reads::LiveStreaks;
 pub use rebuild::{RebuildReport, rebuild};
 use record::{BoardNo, FrozenFile, LogRecord};
 use sequencer::{Command, Queue};
@@ -142,7 +141,6 @@ pub(crate) struct Shared {
     catalog: RwLock<Catalog>,
     history: History,
     frozen: FrozenFiles,
-    live_streaks: LiveStreaks,
     queue: Queue,
     metrics: Metrics,
     /// Why nothing can be written any more, once that is so.

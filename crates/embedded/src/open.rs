@@ -250,7 +250,6 @@ pub(crate) fn open(options: Options, clock: Arc<dyn Clock>) -> Result<Arc<Embedd
     }
     let shared = Arc::new(Shared {
         frozen: FrozenFiles::new(Arc::clone(&disk)),
-        live_streaks: super::player_reads::LiveStreaks::default(),
         options,
         clock,
         disk,

@@ -1,40 +1,31 @@
 //! Reading what is known of a player: friends, events, seasons, snapshots.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap},
     io,
-    ops::ControlFlow,
     sync::Arc,
-    time::{Duration, Instant},
 };
 
-use parking_lot::Mutex;
 use standings_core::{
-    BoardId, IndexRecord, LocalDate, Millis, PlayerId, Position,
+    BoardId, LocalDate, Millis, PlayerId,
     standing::{self, Standing as _, now},
-    streak::StreakCounter,
+    streak::{Outcome, StreakFold},
 };
 
 use super::{
     Shared,
     catalog::Season,
     found::{Found, Source},
-    freeze::Before,
     history::{StoredBest, StoredEvent},
-    reads::unreadable,
+    reads::{look, unreadable},
     record::{BoardNo, SeasonNo},
 };
 use standings_engine::{
     AmongFriends, EngineError, EventsPage, EventsQuery, FriendRow, Mark, PlayerEvent, PlayerSeason,
     PlayerSeasons, PlayerSeasonsQuery, PlayerSnapshot, PlayerSnapshotsPage, PlayerSnapshotsQuery,
     RankAnswer, Result, SeasonBest, SeasonState, SnapshotInfo, SnapshotRef, SnapshotsPage,
-    SnapshotsQuery, StandingRef, StreakCount,
+    SnapshotsQuery, StandingRef,
 };
-
-/// Rows counted under one lock.
-const SCAN_ROWS: usize = 4096;
-/// Streaks of a season that takes submissions are counted anew when they are older than this many times what counting took.
-const REUSE: u32 = 20;
 
 impl Shared {
     /// A player's friends, but for those who were erased since the list was set.
@@ -118,64 +109,81 @@ impl Shared {
         board: &BoardId,
         query: &PlayerSeasonsQuery,
     ) -> Result<PlayerSeasons> {
+        look(|| self.look_at_player_seasons(player, board, query))
+    }
+
+    fn look_at_player_seasons(
+        &self,
+        player: &PlayerId,
+        board: &BoardId,
+        query: &PlayerSeasonsQuery,
+    ) -> Result<io::Result<PlayerSeasons>> {
         let now = self.clock.now();
-        let (no, seasons, older) = {
+        let (no, definition, seasons) = {
             let catalog = self.catalog.read();
             let state =
                 catalog.board(board).ok_or_else(|| EngineError::UnknownBoard(board.clone()))?;
             let older = state.older_than(query.before.as_ref())?;
-            let begun = state.seasons.iter().filter(|season| season.span.starts_at <= now);
-            let found = begun.map(|season| {
-                let mut season = season.clone();
-                season.expired = !state.is_kept(&season, now);
-                let found = state.found_season(&catalog, &season, now);
-                (season, found)
-            });
-            (state.no, found.collect::<Vec<_>>(), older)
-        };
-        let mut entries = Vec::new();
-        let mut counter = StreakCounter::default();
-        let mut goals = false;
-        let mut best = self.read_history(|history| history.best(player, no))?;
-        let mut ended_at = Millis::MIN;
-        for (number, (season, found)) in seasons.into_iter().enumerate() {
-            if season.span.starts_at > ended_at {
-                counter.gap();
+            let mut seasons = Vec::new();
+            let mut before: Option<&Season> = None;
+            for (number, season) in state.seasons.iter().enumerate() {
+                if season.span.starts_at > now {
+                    break;
+                }
+                let before = before.replace(season).filter(|before| before.meets(season));
+                seasons.push(Visited {
+                    found: state.found_season(&catalog, season, now),
+                    shown: number < older && state.is_kept(season, now),
+                    carries: season.carries(before),
+                    season: season.clone(),
+                });
             }
-            ended_at = season.span.ends_at;
+            (state.no, Arc::clone(&state.definition), seasons)
+        };
+        let mut best: Option<StoredBest> = None;
+        let mut entries = Vec::new();
+        let mut streak = StreakFold::default();
+        let mut goals = definition.goal().is_some();
+        let mut next: Option<Millis> = None;
+        for Visited { season, found, shown, carries } in seasons.into_iter().rev() {
             let source = match self.source(&season.rows) {
                 Ok(source) => source,
-                Err(error) if error.kind() == io::ErrorKind::NotFound && season.expired => continue,
-                Err(_) => {
-                    let id = standings_engine::SeasonRef::Id(season.span.id.clone());
-                    self.locate(board, &id.into())?.1
-                }
+                Err(error) => return Ok(Err(error)),
             };
             let entry = season_entry(&found, &source, &season, player, now)?;
             goals |= found.goal.is_some();
-            count(&mut counter, &source, &season, entry.as_ref(), player, now)?;
+            let open = season.state(now) == SeasonState::Open;
+            let outcome = outcome(&source, entry.as_ref(), open, carries, player);
+            let outcome = outcome.map_err(|error| unreadable(&error))?;
+            let apart =
+                next.replace(season.span.starts_at).is_some_and(|next| next > season.span.ends_at);
+            streak.season(Outcome { apart, ..outcome });
             let Some(entry) = entry else { continue };
             let here = StoredBest {
                 folded: found.definition.order().fold(entry.score),
                 starts_at: season.span.starts_at,
                 season: season.span.id.clone(),
             };
-            best = Some(best.map_or(here.clone(), |best| best.better(here)));
+            // The older one of equals is the one in which it was first reached.
+            best = Some(best.map_or(here.clone(), |later| here.better(later)));
             let within = season.span.ends_at > query.from && season.span.starts_at < query.to;
-            if number < older && within && !season.expired {
+            if shown && within {
                 entries.push(entry);
             }
         }
-        let definition = self.find(board, &StandingRef::CURRENT)?.definition;
+        let gone = self.read_history(|history| history.best(player, no))?;
+        let best = match (gone, best) {
+            (Some(gone), Some(best)) => Some(gone.better(best)),
+            (gone, best) => gone.or(best),
+        };
         let best = best.map(|best| SeasonBest {
             score: definition.order().unfold(best.folded),
             season: best.season,
         });
-        entries.reverse();
         let more = entries.len() > query.limit;
         entries.truncate(query.limit);
-        let streak = (goals || definition.goal().is_some()).then(|| counter.streak());
-        Ok(PlayerSeasons { seasons: entries, more, best, streak })
+        let streak = goals.then(|| streak.streak());
+        Ok(Ok(PlayerSeasons { seasons: entries, more, best, streak }))
     }
 
     pub(crate) fn snapshots(
@@ -273,6 +281,16 @@ impl Shared {
     }
 }
 
+/// A season that a player's past is told from.
+struct Visited {
+    season: Season,
+    found: Found,
+    /// Whether it may be in the list.
+    shown: bool,
+    /// Whether its rows carry the streaks that reach up to it.
+    carries: bool,
+}
+
 /// A player in a season.
 fn season_entry(
     found: &Found,
@@ -308,108 +326,22 @@ fn parse_mark(mark: &Mark) -> Result<(LocalDate, BoardId)> {
     parsed.ok_or(EngineError::BadMark)
 }
 
-/// Takes a season into account. A settled one knows the streak that reaches up to it, even where seasons before it are gone.
-fn count(
-    counter: &mut StreakCounter,
+/// What a season says of a player's streak. A file need only be asked for what it carries where there was success.
+fn outcome(
     source: &Source,
-    season: &Season,
     entry: Option<&PlayerSeason>,
+    open: bool,
+    carries: bool,
     player: &PlayerId,
-    now: Millis,
-) -> Result<()> {
-    match source {
-        Source::Frozen(frozen) if season.is_settled() => {
-            let row = match entry {
-                Some(_) => frozen.row_of(player).map_err(|error| unreadable(&error))?,
-                None => None,
-            };
-            counter.counted(row.map_or(0, |(_, _, text)| text.streak));
+) -> io::Result<Outcome> {
+    let success = entry.is_some_and(|entry| entry.success == Some(true));
+    let carry = match source {
+        Source::Frozen(frozen) if success && carries => {
+            frozen.row_of(player)?.map(|(_, _, text)| text.streak)
         }
-        Source::Live(_) | Source::Frozen(_) => {
-            let success = entry.is_some_and(|entry| entry.success == Some(true));
-            counter.season(success, season.state(now) == SeasonState::Open);
-        }
-    }
-    Ok(())
-}
-
-/// Counts the streaks that reach up to a season which is not settled.
-pub(crate) fn count_streaks(
-    source: &Source,
-    goal: i64,
-    before: &Before,
-    hides: impl Fn(&PlayerId) -> bool,
-) -> Result<Vec<StreakCount>> {
-    let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
-    let mut last: Option<(String, IndexRecord)> = None;
-    loop {
-        let mut players: Vec<(String, IndexRecord)> = Vec::new();
-        source.ask(|standing| {
-            let from = match &last {
-                Some((player, row)) => standing.through(row.key, player)?,
-                None => Position(0),
-            };
-            standing.visit(from, &mut |player, record| {
-                if record.key.folded > goal {
-                    return ControlFlow::Break(());
-                }
-                // Where someone was erased there is only a place.
-                if !player.is_empty() {
-                    players.push((player.to_owned(), record));
-                }
-                let full = players.len() == SCAN_ROWS;
-                if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            })
-        })?;
-        for (player, _) in &players {
-            if PlayerId::new(player).is_ok_and(|player| hides(&player)) {
-                continue;
-            }
-            let streak = before.streak(player).map_err(|error| unreadable(&error))?;
-            *counts.entry(1 + streak).or_default() += 1;
-        }
-        match players.pop() {
-            Some(row) => last = Some(row),
-            None => break,
-        }
-    }
-    Ok(counts.into_iter().map(|(length, players)| StreakCount { length, players }).collect())
-}
-
-/// Streaks of seasons that are not settled, as they were counted lately.
-#[derive(Default)]
-pub(crate) struct LiveStreaks(Mutex<HashMap<(BoardNo, SeasonNo), Counted>>);
-
-struct Counted {
-    streaks: Vec<StreakCount>,
-    players: u64,
-    at: Instant,
-    took: Duration,
-}
-
-impl LiveStreaks {
-    /// The streaks of a season, counted anew where that is due. Counting looks at every player who met the goal.
-    pub(crate) fn get(
-        &self,
-        board: BoardNo,
-        season: &Season,
-        count: impl FnOnce() -> Result<Vec<StreakCount>>,
-    ) -> Result<Vec<StreakCount>> {
-        let key = (board, season.no);
-        let players = season.live().map_or(0, |live| live.read().index().len());
-        {
-            let mut counted = self.0.lock();
-            counted.retain(|_, counted| counted.at.elapsed() < counted.took * REUSE);
-            if let Some(counted) = counted.get(&key).filter(|counted| counted.players == players) {
-                return Ok(counted.streaks.clone());
-            }
-        }
-        let at = Instant::now();
-        let streaks = count()?;
-        let counted = Counted { streaks: streaks.clone(), players, at, took: at.elapsed() };
-        self.0.lock().insert(key, counted);
-        Ok(streaks)
-    }
+        _ => None,
+    };
+    Ok(Outcome { success, open, apart: false, carry })
 }
 
 /// What boards and seasons are called.

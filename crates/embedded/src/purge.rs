@@ -290,17 +290,10 @@ fn blank(
         let gone = text.player.is_empty() || hidden.contains(text.player.as_str());
         Ok(if gone { Keep::Place } else { Keep::Row })
     })?;
-    // The streaks of the others are as they were, and those of the next season continue them.
-    let new = FrozenFile { erasures: before, ..replacing(file, new) };
-    let (old_name, new_name) = (file.name.clone(), new.name.clone());
+    let new = FrozenFile { erasures: before, blanked: true, ..replacing(file, new) };
     shared.queue.change_blocking(move |s| match place {
         Place::Season(season) => s.frozen(board, season, new, None),
         Place::Snapshot(snapshot) => s.store_snapshot(board, snapshot, new),
     })?;
-    if let Place::Season(season) = place {
-        let follow =
-            move |s: &mut Sequencer| s.continue_streaks(board, season, &old_name, &new_name);
-        shared.queue.change_blocking(follow)?;
-    }
     Ok(())
 }

@@ -30,18 +30,12 @@ impl Shared {
         state.find(&catalog, which, now)
     }
 
-    /// Finds a standing and its rows. A file may be replaced between the look at the catalog and its opening; the next
-    /// look finds the new one.
+    /// Finds a standing and its rows.
     pub(crate) fn locate(&self, board: &BoardId, which: &StandingRef) -> Result<(Found, Source)> {
-        for _ in 0..LOOKS {
+        look(|| {
             let found = self.find(board, which)?;
-            match self.source(&found.rows) {
-                Ok(source) => return Ok((found, source)),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(unreadable(&error)),
-            }
-        }
-        Err(unreadable(&io::ErrorKind::NotFound.into()))
+            Ok(self.source(&found.rows).map(|source| (found, source)))
+        })
     }
 
     /// Whether a standing can be read without the disk. One that does not exist is known not to without it.
@@ -238,6 +232,19 @@ impl Shared {
             out_of_order("the history cannot be read")
         })
     }
+}
+
+/// Reads files that the catalog names. One may be replaced between the look at the catalog and its opening; the next look finds
+/// the new one.
+pub(crate) fn look<T>(read: impl Fn() -> Result<io::Result<T>>) -> Result<T> {
+    for _ in 0..LOOKS {
+        match read()? {
+            Ok(answer) => return Ok(answer),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(unreadable(&error)),
+        }
+    }
+    Err(unreadable(&io::ErrorKind::NotFound.into()))
 }
 
 pub(crate) fn unreadable(error: &io::Error) -> EngineError {

@@ -127,6 +127,7 @@ impl SetScore {
 }
 
 /// A frozen standing on disk.
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not exclude each other")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FrozenFile {
     /// Its name below `frozen/`; empty where the standing had no players and has no file.
@@ -143,10 +144,12 @@ pub(crate) struct FrozenFile {
     pub(crate) imported: bool,
     /// Whether it has official ranks that someone else gave.
     pub(crate) official: bool,
-    /// How long the streaks are that reach up to it.
+    /// How long the streaks were that reached up to it when it was written.
     pub(crate) streaks: Vec<StreakCount>,
-    /// The name of the file of the season before it, whose streaks these continue.
-    pub(crate) after: String,
+    /// Whether its rows carry the streaks that reach up to it: no season that they go on from has changed since they were counted.
+    pub(crate) carries: bool,
+    /// Whether it has the rows of the file before it, but for players who were erased: later seasons' streaks are as they were.
+    pub(crate) blanked: bool,
     /// Erasures before this number are not its concern: whoever was erased then is not in it, or came back since.
     pub(crate) erasures: ErasureNo,
 }

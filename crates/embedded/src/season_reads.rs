@@ -1,106 +1,84 @@
 //! Reading the seasons of a board and what they amount to.
 
-use std::sync::Arc;
+use std::io;
 
-use standings_core::{BoardId, PlayerId, standing};
+use standings_core::{BoardId, Millis, standing};
 
 use super::{
     Shared,
     catalog::{Rows, Season},
-    found::{Figures, Found, Source},
-    freeze::Before,
-    player_reads::count_streaks,
-    reads::unreadable,
-    record::BoardNo,
+    found::{Figures, Found},
+    reads::look,
 };
 use standings_engine::{EngineError, Result, SeasonInfo, SeasonsPage, SeasonsQuery};
 
 impl Shared {
     pub(crate) fn seasons(&self, board: &BoardId, query: &SeasonsQuery) -> Result<SeasonsPage> {
+        look(|| self.look_at_seasons(board, query))
+    }
+
+    fn look_at_seasons(
+        &self,
+        board: &BoardId,
+        query: &SeasonsQuery,
+    ) -> Result<io::Result<SeasonsPage>> {
         let now = self.clock.now();
-        let (no, mut seasons, over) = {
+        let (seasons, newer) = {
             let catalog = self.catalog.read();
             let state =
                 catalog.board(board).ok_or_else(|| EngineError::UnknownBoard(board.clone()))?;
             let older = state.older_than(query.before.as_ref())?;
             let asked =
                 |season: &&Season| query.year.is_none() || season.span.id.year() == query.year;
-            let found = |s: &Season| (s.clone(), state.found_season(&catalog, s, now));
-            let over = state.begun(now).filter(asked).filter(|s| s.span.ends_at <= now);
-            let over: Vec<_> = over.map(found).collect();
-            let wanted = state.begun_of(&state.seasons[..older], now);
-            let wanted = wanted.filter(asked).take(query.limit + 1);
-            (state.no, wanted.map(found).collect::<Vec<_>>(), over)
-        };
-        let more = seasons.len() > query.limit;
-        seasons.truncate(query.limit);
-        let mut rates = Vec::new();
-        for (season, found) in &over {
-            let (figures, successes) = self.season_figures(no, season, found)?;
-            if let Some(successes) = successes.filter(|_| figures.players > 0) {
-                #[expect(clippy::cast_precision_loss, reason = "a rate is not exact")]
-                rates.push(successes as f64 / figures.players as f64);
-            }
-        }
-        #[expect(clippy::cast_precision_loss, reason = "a mean is not exact")]
-        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-        let mean_success_rate = (!rates.is_empty()).then_some(mean);
-        let seasons = seasons
-            .into_iter()
-            .map(|(season, found)| self.season_info(no, season, &found))
-            .collect::<Result<_>>()?;
-        Ok(SeasonsPage { seasons, more, mean_success_rate })
-    }
-
-    /// What a season amounts to, and how many met its goal.
-    fn season_figures(
-        &self,
-        board: BoardNo,
-        season: &Season,
-        found: &Found,
-    ) -> Result<(Figures, Option<u64>)> {
-        let settled = season.is_settled();
-        // Where no one is hidden, the catalog knows all about a file that is settled.
-        let source = match &season.rows {
-            Rows::Frozen(_) if settled && found.hidden.is_none() => Source::Live(Arc::default()),
-            Rows::Frozen(file) => {
-                Source::Frozen(self.frozen.get(file).map_err(|error| unreadable(&error))?)
-            }
-            Rows::Live(live) => Source::Live(Arc::clone(live)),
-        };
-        let mut figures = found.figures(&source)?;
-        let goal = found.goal.map(|goal| found.definition.order().fold(goal));
-        if let Some(goal) = goal.filter(|_| !settled) {
-            figures.streaks = self.live_streaks.get(board, season, || {
-                let before = Before::of(self, board, season.no);
-                let before = before.map_err(|error| unreadable(&error))?;
-                count_streaks(&source, goal, &before, |player| found.hides(player))
-            })?;
-        }
-        if let (Rows::Live(live), Some(goal)) = (&season.rows, goal) {
-            // Of the others the count may be a few moments old.
-            let successes = source.ask(|standing| standing.before_score(goal + 1))?.0;
-            let hidden = found.hidden.iter().flat_map(|hidden| hidden.iter());
-            let met = |player: &&PlayerId| {
-                live.read().index().get(player).is_some_and(|r| r.key.folded <= goal)
+            let newer = state.begun_of(&state.seasons[older..], now).filter(asked).count();
+            // A year has a rate, which all of its seasons are needed for.
+            let (skipped, most) = match query.year {
+                Some(_) => (0, usize::MAX),
+                None => (newer, query.limit.saturating_add(1)),
             };
-            return Ok((figures, Some(successes - hidden.filter(met).count() as u64)));
+            let wanted = state.begun(now).filter(asked).skip(skipped).take(most);
+            let found = wanted.map(|s| (s.clone(), state.found_season(&catalog, s, now)));
+            (found.collect::<Vec<_>>(), newer - skipped)
+        };
+        let mut listed = Vec::with_capacity(seasons.len());
+        for (season, found) in &seasons {
+            match self.season_info(season, found)? {
+                Ok(season) => listed.push(season),
+                Err(error) => return Ok(Err(error)),
+            }
         }
-        // Who met the goal has a streak.
-        let successes = figures.streaks.iter().map(|count| count.players).sum();
-        Ok((figures, found.goal.map(|_| successes)))
+        let mean_success_rate = query.year.and_then(|_| mean_success_rate(&listed, now));
+        listed.drain(..newer);
+        let more = listed.len() > query.limit;
+        listed.truncate(query.limit);
+        Ok(Ok(SeasonsPage { seasons: listed, more, mean_success_rate }))
     }
 
-    fn season_info(&self, board: BoardNo, season: Season, found: &Found) -> Result<SeasonInfo> {
-        let (figures, successes) = self.season_figures(board, &season, found)?;
-        let Figures { players, total, streaks } = figures;
-        Ok(SeasonInfo {
+    fn season_info(&self, season: &Season, found: &Found) -> Result<io::Result<SeasonInfo>> {
+        let figures = match &season.rows {
+            // Where no one is hidden, the catalog knows all about a file.
+            Rows::Frozen(file) if found.hidden.is_none() => Figures::of(file),
+            rows => match self.source(rows) {
+                Ok(source) => found.figures(&source)?,
+                Err(error) => return Ok(Err(error)),
+            },
+        };
+        Ok(Ok(SeasonInfo {
+            span: season.span.clone(),
             state: season.state(found.now),
-            players,
-            mean: standing::mean(players, total, found.definition.order()),
-            successes,
-            streaks: found.goal.map(|_| streaks),
-            span: season.span,
-        })
+            players: figures.players,
+            mean: standing::mean(figures.players, figures.total, found.definition.order()),
+            successes: found.goal.map(|_| figures.successes),
+            streaks: figures.streaks.filter(|_| found.goal.is_some()),
+        }))
     }
+}
+
+/// The mean of the success rates of seasons that are over, had a goal and any players.
+#[expect(clippy::cast_precision_loss, reason = "a rate is not exact")]
+fn mean_success_rate(seasons: &[SeasonInfo], now: Millis) -> Option<f64> {
+    let over = seasons.iter().filter(|season| season.span.ends_at <= now && season.players > 0);
+    let rates = over.filter_map(|season| Some(season.successes? as f64 / season.players as f64));
+    let (sum, count) = rates.fold((0.0, 0), |(sum, count), rate| (sum + rate, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
 }

@@ -203,8 +203,8 @@ pub struct SeasonsPage {
     pub seasons: Vec<SeasonInfo>,
     /// Whether there are older ones.
     pub more: bool,
-    /// The mean of the success rates of all seasons asked for, on this page or not: of those that are over, had a goal and
-    /// any players. `None` where there are none.
+    /// The mean of the success rates of all seasons of the year, on this page or not: of those that are over, had a goal and
+    /// any players. `None` where there are none, or no year was asked for.
     pub mean_success_rate: Option<f64>,
 }
 
@@ -233,8 +233,8 @@ pub struct SeasonInfo {
     pub mean: Option<f64>,
     /// Players that met the goal; `None` where the season had none.
     pub successes: Option<u64>,
-    /// How long the streaks are that reach up to this season, by players, shortest first; `None` where the season had no
-    /// goal. Those of a season that takes submissions may be a few moments old.
+    /// How long the streaks were that reached up to this season when it closed, by players, shortest first; `None` where the season
+    /// had no goal, and until it is closed and written.
     pub streaks: Option<Vec<StreakCount>>,
 }
 

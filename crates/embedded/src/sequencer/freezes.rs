@@ -158,32 +158,6 @@ impl Sequencer {
         Ok(())
     }
 
-    /// The file of a season has another name, with the same streaks in it: those of the next season still continue them.
-    pub(crate) fn continue_streaks(
-        &mut self,
-        board: BoardNo,
-        season: SeasonNo,
-        old: &str,
-        new: &str,
-    ) -> Result<()> {
-        let next = {
-            let catalog = self.shared.catalog.read();
-            let seasons = catalog.board_no(board).map_or(&[][..], |board| &board.seasons);
-            let pair = seasons.windows(2).find(|pair| pair[0].no == season);
-            pair.and_then(|pair| match &pair[1].rows {
-                Rows::Frozen(file) if file.after == old => {
-                    let file = FrozenFile { after: new.to_owned(), ..FrozenFile::clone(file) };
-                    Some((pair[1].no, file))
-                }
-                _ => None,
-            })
-        };
-        match next {
-            Some((season, file)) => self.frozen(board, season, file, None),
-            None => Ok(()),
-        }
-    }
-
     pub(crate) fn erasures_purged(&mut self, before: ErasureNo) -> Result<()> {
         self.commit(vec![LogRecord::ErasuresPurged { before }])
     }

@@ -13,8 +13,8 @@ use standings_engine::{EngineError, Result};
 /// Where an import goes and what it is written with.
 pub(crate) struct Prepared {
     pub(crate) board: BoardNo,
-    /// The season, if it is one.
-    pub(crate) season: Option<SeasonNo>,
+    /// The season and when it begins, if it is one.
+    pub(crate) season: Option<(SeasonNo, Millis)>,
     /// Of the file.
     pub(crate) name: String,
     /// Folded, of a season.
@@ -107,8 +107,8 @@ impl Sequencer {
         let unknown = || EngineError::UnknownBoard(id.clone());
         let (board, season) = match target {
             Target::Season(season) => {
-                let (board, no, ..) = self.place_import(id, season)?;
-                (board, Some(no))
+                let (board, no, span, _) = self.place_import(id, season)?;
+                (board, Some((no, span.starts_at)))
             }
             Target::Snapshot(_) => {
                 self.import_time(id, target)?;
@@ -118,11 +118,13 @@ impl Sequencer {
         let (number, goal, ties) = {
             let catalog = self.shared.catalog.read();
             let state = catalog.board_no(board).ok_or_else(unknown)?;
-            let closed = season.and_then(|no| state.season(no)).and_then(|season| season.closed);
+            let closed =
+                season.and_then(|(no, _)| state.season(no)).and_then(|season| season.closed);
             let goal = closed.map_or(state.definition.goal(), |closed| closed.goal);
             let goal = goal.filter(|_| season.is_some());
             let goal = goal.map(|goal| state.definition.order().fold(goal));
-            (season.unwrap_or_else(|| state.snapshots.next()), goal, state.definition.ties())
+            let number = season.map_or_else(|| state.snapshots.next(), |(no, _)| no);
+            (number, goal, state.definition.ties())
         };
         Ok(Prepared { board, season, name: self.new_name(board, number), goal, ties })
     }

@@ -13,7 +13,6 @@ use tokio::sync::oneshot;
 use super::Sequencer;
 use crate::{
     catalog::{BoardState, Season},
-    freeze,
     keeper::{Freeze, Frozen, Job},
     record::{BoardNo, FrozenFile, LogRecord, Taken},
     snapshot,
@@ -237,21 +236,9 @@ impl Sequencer {
             for (board, season) in follow.expired {
                 let _ = self.jobs.send(Job::Retire { board, season });
             }
-            self.recount(follow.empty);
             self.discard(&files);
         }
         Ok(())
-    }
-
-    /// Has streaks counted anew where a season without players is what they continue. One with players is written first, and
-    /// whoever writes it sees to that.
-    fn recount(&self, empty: Vec<BoardNo>) {
-        let catalog = self.shared.catalog.read();
-        for no in empty {
-            if catalog.board_no(no).is_some_and(|board| freeze::stale(board).is_some()) {
-                let _ = self.jobs.send(Job::Recount(no));
-            }
-        }
     }
 
     /// The files of snapshots.
@@ -297,17 +284,15 @@ impl Sequencer {
         for no in boards {
             self.schedule(no);
         }
-        let (snapshots, unfinished, expired, uncounted) = {
+        let (snapshots, unfinished, expired) = {
             let catalog = self.shared.catalog.read();
             let seasons = || catalog.boards().flat_map(|b| b.seasons.iter().map(|s| (b.no, s)));
             let closed = seasons().filter(|(_, s)| s.closed.is_some() && s.live().is_some());
             let expired = seasons().filter(|(_, s)| s.expired);
             let numbers = |(board, season): (BoardNo, &Season)| (board, season.no);
             let closed: Vec<_> = closed.map(numbers).collect();
-            let uncounted = catalog.boards().filter(|board| freeze::stale(board).is_some());
-            let uncounted: Vec<BoardNo> = uncounted.map(|board| board.no).collect();
             let expired: Vec<_> = expired.map(numbers).collect();
-            (catalog.pending_snapshots(), closed, expired, uncounted)
+            (catalog.pending_snapshots(), closed, expired)
         };
         for (board, snapshot) in snapshots {
             self.freeze(board, Frozen::Snapshot(snapshot), None);
@@ -318,9 +303,6 @@ impl Sequencer {
         for (board, season) in expired {
             let _ = self.jobs.send(Job::Retire { board, season });
         }
-        for board in uncounted {
-            let _ = self.jobs.send(Job::Recount(board));
-        }
     }
 }
 
@@ -329,8 +311,6 @@ impl Sequencer {
 struct Following {
     /// Standings that are to be written.
     freeze: Vec<(BoardNo, Frozen)>,
-    /// Boards of which a season needs none.
-    empty: Vec<BoardNo>,
     expired: Vec<(BoardNo, u32)>,
     dropped: Vec<(BoardNo, LocalDate)>,
 }
@@ -347,11 +327,7 @@ impl Following {
                     follow.freeze.push((taken.board, Frozen::Snapshot(taken.snapshot)));
                 }
                 // The record before said what; without players it needs no file.
-                LogRecord::SeasonFrozen { board, .. } => {
-                    follow.freeze.pop();
-                    follow.empty.push(*board);
-                }
-                LogRecord::SnapshotFrozen { .. } => {
+                LogRecord::SeasonFrozen { .. } | LogRecord::SnapshotFrozen { .. } => {
                     follow.freeze.pop();
                 }
                 LogRecord::SeasonExpired { board, season } => {

@@ -15,3 +15,4 @@ mod retention;
 mod room;
 mod script;
 mod snapshots;
+mod streaks;

@@ -1,9 +1,6 @@
 //! Snapshots and closed seasons that are marked now and written later: exact, whatever happens in between.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use standings_core::{LocalDate, Millis, Name, Profile};
 use tempfile::TempDir;
@@ -19,8 +16,8 @@ use crate::{
     sim_disk::{Failure, SimDisk, Survive},
 };
 use standings_engine::{
-    Engine, EngineError, ManualClock, PageQuery, PlayerSeasonsQuery, PlayerSnapshotsQuery,
-    SeasonRef, SnapshotRef, SnapshotsQuery, StandingRef, conformance::World,
+    Engine, EngineError, ManualClock, PageQuery, PlayerSnapshotsQuery, SnapshotRef, SnapshotsQuery,
+    StandingRef, conformance::World,
 };
 
 const DAY: i64 = 24 * 3_600_000;
@@ -286,49 +283,6 @@ async fn of_two_snapshots_of_a_date_the_later_counts_and_one_file_is_left() {
         settled(&machine.engine).await;
         assert_eq!(machine.rows(LATEST).await, [row("a", 2, None)]);
         until("one file is left", || machine.files() == 1).await;
-        machine.engine.shutdown().await;
-    }
-}
-
-/// Streaks that could not be counted anew for want of space are counted when there is some, or at the next start.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn streaks_are_counted_anew_once_there_is_room() {
-    for crash in [false, true] {
-        let json = r#"{"season":"daily","grace":"0 seconds","goal":1}"#;
-        let machine = Machine::new(json, Options::default()).await;
-        for day in 0..3 {
-            machine.submit("a", 1).await;
-            machine.submit("b", 1).await;
-            if day == 0 {
-                machine.submit("e", 1).await;
-            }
-            machine.clock.advance(Millis(DAY));
-            machine.engine.submit(&board("none"), vec![]).await.unwrap_err();
-            settled(&machine.engine).await;
-        }
-        let streak = async |engine: &Embedded, who: &str| {
-            let (from, to) = (Millis::MIN, Millis::MAX);
-            let query = PlayerSeasonsQuery { from, to, before: None, limit: 10 };
-            let seasons = engine.player_seasons(&player(who), &board("b"), &query).await.unwrap();
-            seasons.streak.unwrap().longest
-        };
-        // The first file has room, those that continue it have none: it is done all the same.
-        let first = SeasonRef::Id("2026-11-15".parse().unwrap());
-        machine.disk.leave(1);
-        machine.engine.remove_entry(&board("b"), &first, &player("a")).await.unwrap();
-        // Nor does another removal, of whom nothing continues, hide that; though counting may take its room.
-        machine.disk.leave(1);
-        while machine.engine.remove_entry(&board("b"), &first, &player("e")).await.is_err() {
-            machine.disk.leave(1);
-        }
-        let machine = if crash { machine.crash().await } else { machine };
-        machine.disk.free();
-        let started = Instant::now();
-        while streak(&machine.engine, "a").await != 2 {
-            assert!(started.elapsed().as_secs() < 20, "{:?}", streak(&machine.engine, "a").await);
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        assert_eq!(streak(&machine.engine, "b").await, 3);
         machine.engine.shutdown().await;
     }
 }

@@ -188,7 +188,7 @@ macro_rules! conformance_cases {
                 an_entry_that_is_taken_off_breaks_a_streak,
                 a_board_without_a_goal_has_no_streaks,
                 a_season_counts_its_successes_and_streaks,
-                the_open_season_counts_streaks_too,
+                an_open_season_counts_successes_and_no_streaks,
                 a_year_has_a_mean_success_rate,
                 a_late_success_counts_for_parts_that_were_closed_meanwhile,
                 a_season_that_closes_empty_breaks_the_streaks_of_closed_parts,

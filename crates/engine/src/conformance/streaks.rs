@@ -6,7 +6,7 @@ use super::{
     World,
     world::{id, ms, row, season_id, submission_at},
 };
-use crate::{SeasonInfo, SeasonRef, SeasonsQuery};
+use crate::{SeasonRef, SeasonsQuery};
 
 const DAILY: &str = r#"{"season":"daily","grace":"0 seconds","goal":5}"#;
 
@@ -163,8 +163,12 @@ pub async fn an_entry_that_is_taken_off_breaks_a_streak(world: &mut World) {
     world.engine().remove_entry(&board, &season, &id("a")).await.unwrap();
     for _ in 0..2 {
         assert_eq!(world.streak_of(&board, "a").await, Some((2, 2)));
-        let lengths = streaks(&world.seasons(&board).await);
-        assert_eq!(lengths[1..], ["1×1", "", "1×1"]);
+        // Those of later seasons are as of their close.
+        world
+            .until("it is taken off", async || {
+                closed_streaks(world, &board, 3).await == ["3×1", "", "1×1"]
+            })
+            .await;
         world.restart().await;
     }
     world.engine().remove_entry(&board, &SeasonRef::Current, &id("a")).await.unwrap();
@@ -189,9 +193,10 @@ pub async fn a_board_without_a_goal_has_no_streaks(world: &mut World) {
     assert_eq!(seasons[1].successes, Some(1));
 }
 
-/// The streaks of each season, as length and players.
-fn streaks(seasons: &[SeasonInfo]) -> Vec<String> {
-    let shown = seasons.iter().map(|season| {
+/// The streaks of the oldest seasons, newest first, as length and players.
+async fn closed_streaks(world: &World, board: &BoardId, oldest: usize) -> Vec<String> {
+    let seasons = world.seasons(board).await;
+    let shown = seasons[seasons.len() - oldest..].iter().map(|season| {
         let counts = season.streaks.iter().flatten();
         let counts = counts.map(|count| format!("{}×{}", count.length, count.players));
         counts.collect::<Vec<_>>().join(" ")
@@ -216,24 +221,28 @@ pub async fn a_season_counts_its_successes_and_streaks(world: &mut World) {
         let seasons = world.seasons(&board).await;
         let successes: Vec<_> = seasons[1..].iter().map(|season| season.successes).collect();
         assert_eq!(successes, [1, 5, 2, 3].map(Some));
-        assert_eq!(streaks(&seasons[1..]), ["4×1", "1×3 2×1 3×1", "1×1 2×1", "1×3"]);
+        let expected = ["4×1", "1×3 2×1 3×1", "1×1 2×1", "1×3"];
+        let counted = async || closed_streaks(world, &board, 4).await == expected;
+        world.until("they are counted", counted).await;
         world.restart().await;
     }
 }
 
-/// They may be a few moments old.
-pub async fn the_open_season_counts_streaks_too(world: &mut World) {
+/// They are as of its close.
+pub async fn an_open_season_counts_successes_and_no_streaks(world: &mut World) {
     let board = world.board("b", DAILY).await;
     for day in 15..17 {
         play_on(world, &board, day, &[("a", 5)]).await;
     }
     play_on(world, &board, 17, &[("a", 5), ("b", 5), ("c", 1)]).await;
-    let counted = async || streaks(&world.seasons(&board).await)[0] == "1×1 3×1";
-    world.until("the open season's streaks are counted", counted).await;
-    assert_eq!(world.seasons(&board).await[0].successes, Some(2));
+    let open = world.seasons(&board).await.remove(0);
+    assert_eq!((open.successes, open.streaks), (Some(2), None));
+    world.turn_to("2026-11-18T00:00:00Z").await;
+    let counted = async || closed_streaks(world, &board, 3).await[0] == "1×1 3×1";
+    world.until("they are counted", counted).await;
 }
 
-/// Of the seasons that are over and had players, on the page or not.
+/// Of its seasons that are over and had players, on the page or not.
 pub async fn a_year_has_a_mean_success_rate(world: &mut World) {
     let board = world.board("b", r#"{"goal":5,"grace":"0 seconds"}"#).await;
     let rate = async |world: &World, year, before: Option<&str>, limit| {
@@ -243,13 +252,13 @@ pub async fn a_year_has_a_mean_success_rate(world: &mut World) {
     let close = |found: Option<f64>, expected: f64| {
         assert!(found.is_some_and(|rate| (rate - expected).abs() < 1e-9), "{found:?} {expected}");
     };
-    assert_eq!(rate(world, None, None, 10).await, None);
+    assert_eq!(rate(world, Some(2026), None, 10).await, None);
     world.play(&board, &[("a", 5), ("b", 4)]).await;
-    assert_eq!(rate(world, None, None, 10).await, None, "the open season does not count");
+    assert_eq!(rate(world, Some(2026), None, 10).await, None, "the open season does not count");
     world.turn_to("2026-12-10T00:00:00Z").await;
-    close(rate(world, None, None, 10).await, 0.5);
+    close(rate(world, Some(2026), None, 10).await, 0.5);
     world.play(&board, &[("a", 5), ("b", 5), ("c", 5), ("d", 1)]).await;
-    // January has nobody; February is of another year.
+    // January has no players; February is of another year.
     world.turn_to("2027-02-10T00:00:00Z").await;
     world.play(&board, &[("a", 5), ("b", 5)]).await;
     world.turn_to("2027-03-10T00:00:00Z").await;
@@ -259,8 +268,8 @@ pub async fn a_year_has_a_mean_success_rate(world: &mut World) {
         close(rate(world, Some(2026), None, 1).await, f64::midpoint(0.5, 0.75));
         close(rate(world, Some(2026), Some("2026-12"), 1).await, f64::midpoint(0.5, 0.75));
         close(rate(world, Some(2027), None, 10).await, 1.0);
-        close(rate(world, None, None, 2).await, (0.5 + 0.75 + 1.0) / 3.0);
         assert_eq!(rate(world, Some(2025), None, 10).await, None);
+        assert_eq!(rate(world, None, None, 10).await, None, "without a year");
         world.restart().await;
     }
 }
@@ -275,8 +284,8 @@ async fn late_for_closed_parts(world: &World, board: &BoardId, closes: usize) {
         world.play(board, &[("a", 10), ("b", 10)]).await;
         close_for_good(world, board).await;
     }
-    let lengths = async || streaks(&world.seasons(board).await)[closes] == "1×2";
-    world.until("the season is closed and counted", lengths).await;
+    let counted = async || closed_streaks(world, board, 2).await[0] == "1×2";
+    world.until("the first part is written", counted).await;
     let late = submission_at("a", 10, ms("2026-11-15T11:00:00Z"));
     world.decide(board, late).await.unwrap();
     world.submit(board, "a", 10).await;
@@ -293,21 +302,20 @@ async fn close_for_good(world: &World, board: &BoardId) {
 pub async fn a_late_success_counts_for_parts_that_were_closed_meanwhile(world: &mut World) {
     let board = world.board("b", LATE).await;
     late_for_closed_parts(world, &board, 2).await;
-    let expected = ["4×1", "2×1 3×1", "1×1 2×1", "1×1"];
     for time in ["2026-11-16T13:00:00Z", "2026-11-17T00:00:00Z", "2026-11-17T12:00:00Z"] {
         world.turn_to(time).await;
         assert_eq!(world.streak_of(&board, "a").await, Some((4, 4)), "{time}");
         assert_eq!(world.streak_of(&board, "b").await.map(|(_, longest)| longest), Some(2));
-        let counted = async || {
-            let seasons = world.seasons(&board).await;
-            streaks(&seasons[seasons.len() - 4..]) == expected
-        };
-        world.until("they are counted", counted).await;
         world.restart().await;
     }
+    // What closed before it knew nothing of it, what closes after it does.
+    world.turn_to("2026-11-18T00:00:00Z").await;
+    let expected = ["4×1", "2×2", "1×2", "1×1"];
+    let counted = async || closed_streaks(world, &board, 4).await == expected;
+    world.until("they are counted", counted).await;
 }
 
-/// What counted while a season was in its grace does not when its players were taken off, though nobody is left in it.
+/// What counted while a season was in its grace does not when its players were taken off, though no one is left in it.
 pub async fn a_season_that_closes_empty_breaks_the_streaks_of_closed_parts(world: &mut World) {
     let board = world.board("b", LATE).await;
     world.turn_to("2026-11-16T12:00:00Z").await;
@@ -318,16 +326,15 @@ pub async fn a_season_that_closes_empty_breaks_the_streaks_of_closed_parts(world
         close_for_good(world, &board).await;
     }
     world.submit(&board, "a", 10).await;
-    let counted = async |expected: &[&str]| {
-        let seasons = world.seasons(&board).await;
-        streaks(&seasons[seasons.len() - expected.len()..]) == expected
-    };
-    world.until("it counts", async || counted(&["4×1", "3×1", "2×1", "1×1"]).await).await;
+    assert_eq!(world.streak_of(&board, "a").await, Some((4, 4)));
     let day = SeasonRef::Id(season_id("2026-11-15"));
     world.engine().remove_entry(&board, &day, &id("a")).await.unwrap();
-    for time in ["2026-11-16T13:00:00Z", "2026-11-17T12:00:00Z"] {
+    for time in ["2026-11-16T13:00:00Z", "2026-11-17T12:00:00Z", "2026-11-18T12:00:00Z"] {
         world.turn_to(time).await;
-        assert_eq!(world.streak_of(&board, "a").await, Some((3, 3)), "{time}");
-        world.until("it does not", async || counted(&["3×1", "2×1", "1×1", ""]).await).await;
+        let streak = world.streak_of(&board, "a").await;
+        assert_eq!(streak.map(|(_, longest)| longest), Some(3), "{time}");
+        world.restart().await;
     }
+    let counted = async || closed_streaks(world, &board, 4).await == ["3×1", "3×1", "2×1", ""];
+    world.until("they are counted", counted).await;
 }

@@ -69,8 +69,8 @@ pub(crate) struct SeasonReply<'a> {
     /// Which part of the players that is, from 0 to 1, rounded to four decimals; null without a goal or players.
     #[schema(required, example = 0.6667)]
     success_rate: Option<f64>,
-    /// How many players have a streak of which length that reaches up to this season, shortest first; null where it had no
-    /// goal. Those of a season that takes submissions may be a few moments old.
+    /// How many players had a streak of which length that reached up to this season when it closed, shortest first; null where it
+    /// had no goal, and until it is closed.
     #[schema(required, value_type = Option<Vec<StreakReply>>)]
     streaks: Option<&'a [StreakCount]>,
 }

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use standings_core::{
-    LocalDate, Millis, Name, PlayerId, Score, SeasonId,
-    streak::{Streak, StreakCounter},
-};
+use standings_core::{LocalDate, Millis, Name, PlayerId, Score, SeasonId, streak::Streak};
 
 use super::reference::{Model, ModelBoard, ModelRow, ModelSeason};
 use crate::{SeasonBest, SeasonState, StreakCount};
@@ -42,6 +39,7 @@ impl Model {
             board.accepted.remove(player);
             for season in &mut board.seasons {
                 let entry = season.entries.remove(player);
+                season.streaks.remove(player);
                 season.ghosts.extend(entry.filter(|_| season.closed).map(|e| (player.clone(), e)));
             }
             for snapshot in board.snapshots.values_mut() {
@@ -51,6 +49,17 @@ impl Model {
                 snapshot.erased |= snapshot.rows.len() < before;
             }
         }
+    }
+}
+
+impl ModelSeason {
+    /// How many players had a streak of which length, shortest first.
+    pub(super) fn streak_counts(&self) -> Vec<StreakCount> {
+        let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+        for length in self.streaks.values().filter(|length| **length > 0) {
+            *counts.entry(*length).or_default() += 1;
+        }
+        counts.into_iter().map(|(length, players)| StreakCount { length, players }).collect()
     }
 }
 
@@ -102,26 +111,30 @@ impl ModelBoard {
     }
 
     pub(super) fn streak(&self, player: &PlayerId, now: Millis) -> Streak {
-        let mut counter = StreakCounter::default();
+        let (mut current, mut longest) = (0, 0);
         for season in self.seasons.iter().filter(|season| season.span.starts_at <= now) {
-            let open = season.state(now) == SeasonState::Open;
-            counter.season(self.met(season, player) == Some(true), open);
+            if self.met(season, player) == Some(true) {
+                current += 1;
+                longest = current.max(longest);
+            } else if season.state(now) != SeasonState::Open {
+                current = 0;
+            }
         }
-        counter.streak()
+        Streak { current, longest }
     }
 
-    /// The streaks that reach up to a season, shortest first.
-    pub(super) fn streaks(&self, season: &SeasonId) -> Vec<StreakCount> {
-        let index = self.seasons.iter().position(|s| s.span.id == *season);
-        let index = index.expect("it is there");
-        let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
-        for player in self.seasons[index].entries.keys() {
-            let back = self.seasons[..=index].iter().rev();
-            let length = back.take_while(|season| self.met(season, player) == Some(true)).count();
-            *counts.entry(u32::try_from(length).expect("it is small")).or_default() += 1;
-        }
-        counts.remove(&0);
-        counts.into_iter().map(|(length, players)| StreakCount { length, players }).collect()
+    /// Counts the streaks that reach up to a closed season.
+    pub(super) fn count_streaks(&mut self, index: usize) {
+        let (before, up_to) = (&self.seasons[..index], &self.seasons[..=index]);
+        let length = |player: &PlayerId| {
+            let back = up_to.iter().rev();
+            back.take_while(|season| self.met(season, player) == Some(true)).count()
+        };
+        let streaks = up_to[index].entries.keys().map(|player| (player.clone(), length(player)));
+        let streaks = streaks.map(|(player, length)| (player, length.try_into().expect("few")));
+        let (streaks, are_final) = (streaks.collect(), before.iter().all(|season| season.closed));
+        let season = &mut self.seasons[index];
+        (season.streaks, season.streaks_are_final) = (streaks, are_final);
     }
 
     /// The first of a player's best seasons, as they stand.

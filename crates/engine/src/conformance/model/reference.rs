@@ -48,6 +48,9 @@ pub(super) struct ModelSeason {
     pub(super) entries: BTreeMap<PlayerId, Entry>,
     /// Who was erased after it had closed: shown no more, and still in the ranks of the others.
     pub(super) ghosts: BTreeMap<PlayerId, Entry>,
+    /// The streaks that reached up to it when it closed, and whether every season before it had closed by then.
+    pub(super) streaks: BTreeMap<PlayerId, u32>,
+    pub(super) streaks_are_final: bool,
 }
 
 pub(super) struct Remembered {
@@ -75,8 +78,15 @@ pub(super) type ModelRow = (PlayerId, u64, Score, Millis);
 
 impl ModelSeason {
     fn new(span: SeasonSpan) -> Self {
-        let (entries, ghosts) = (BTreeMap::new(), BTreeMap::new());
-        Self { span, closed: false, goal: None, entries, ghosts }
+        Self {
+            span,
+            closed: false,
+            goal: None,
+            entries: BTreeMap::new(),
+            ghosts: BTreeMap::new(),
+            streaks: BTreeMap::new(),
+            streaks_are_final: false,
+        }
     }
 
     pub(super) fn state(&self, now: Millis) -> SeasonState {
@@ -163,11 +173,12 @@ impl ModelBoard {
             let next = self.definition.season_at(last.ends_at);
             self.seasons.push(ModelSeason::new(next));
         }
-        let goal = self.definition.goal();
         let grace = self.definition.grace();
-        for season in self.seasons.iter_mut().filter(|season| !season.closed) {
-            if season.span.ends_at != Millis::MAX && now >= season.span.ends_at.plus(grace) {
-                (season.closed, season.goal) = (true, goal);
+        for index in 0..self.seasons.len() {
+            let season = &self.seasons[index];
+            let ends_at = season.span.ends_at;
+            if !season.closed && ends_at != Millis::MAX && now >= ends_at.plus(grace) {
+                self.close_season(index);
             }
         }
     }
@@ -188,13 +199,19 @@ impl ModelBoard {
 
     pub(super) fn close(&mut self, now: Millis) -> (SeasonId, SeasonId) {
         let index = self.current(now);
-        let goal = self.definition.goal();
-        let season = &mut self.seasons[index];
-        let (closed, rest) = season.span.close_at(now);
+        let (closed, rest) = self.seasons[index].span.close_at(now);
         let ids = (closed.id.clone(), rest.id.clone());
-        (season.span, season.closed, season.goal) = (closed, true, goal);
+        self.seasons[index].span = closed;
+        self.close_season(index);
         self.seasons.insert(index + 1, ModelSeason::new(rest));
         ids
+    }
+
+    fn close_season(&mut self, index: usize) {
+        let goal = self.definition.goal();
+        let season = &mut self.seasons[index];
+        (season.closed, season.goal) = (true, goal);
+        self.count_streaks(index);
     }
 
     pub(super) fn submit(

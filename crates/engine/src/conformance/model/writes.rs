@@ -112,6 +112,7 @@ impl Run<'_> {
             assert!(matches!(answer, Err(EngineError::UnknownSeason { .. })), "{answer:?}");
             return;
         };
+        season.streaks.remove(&player);
         match season.entries.remove(&player) {
             Some(_) => answer.unwrap(),
             None => assert!(matches!(answer, Err(EngineError::UnknownPlayer(_))), "{answer:?}"),
@@ -215,7 +216,9 @@ impl Run<'_> {
         players.sort();
         players.dedup();
         let model = self.model.boards.get_mut(&board).expect("it was there");
-        let season = model.season_named(&season_id).expect("it was there");
+        let index = model.seasons.iter().position(|season| season.span.id == season_id);
+        let index = index.expect("it was there");
+        let season = &mut model.seasons[index];
         if !closed {
             assert!(matches!(answer, Err(EngineError::SeasonOpen(_))), "{answer:?}");
         } else if players.len() < rows.len() {
@@ -229,6 +232,7 @@ impl Run<'_> {
                 let entry = standings_core::rule::Entry { score: row.score, at, updated_at: at };
                 season.entries.insert(row.player, entry);
             }
+            model.count_streaks(index);
         }
     }
 
