@@ -139,7 +139,7 @@ fn what_cannot_work_is_said_and_ends_with_an_error() {
         command.args(flags);
         command
     };
-    fails(with(&["--engine", "redis"]), "not part of this build");
+    fails(with(&["--engine", "redis"]), "possible values: embedded");
     fails(with(&["--tls-cert", "cert.pem"]), "TLS needs both");
     fails(with(&["--idle-timeout", "soon"]), "30 seconds");
     fails(with(&["--admin-key", "short"]), "at least 16");
