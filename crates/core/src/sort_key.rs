@@ -6,6 +6,7 @@ use crate::{score::Score, time::Millis};
 
 /// Whether a high or a low score is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
     /// High is better: points, wins.

@@ -13,6 +13,8 @@ use utoipa::{
     },
 };
 
+use standings_core::Board;
+
 use crate::{
     problem::{Code, PROBLEM_JSON, Problem},
     routes::{
@@ -22,90 +24,6 @@ use crate::{
     wire::{KeyReply, NamedReply, SpanReply},
 };
 
-/// How a board ranks and when it starts anew. Absent fields mean their defaults.
-#[derive(Serialize, ToSchema)]
-#[schema(as = BoardDefinition)]
-pub(crate) struct DefinitionSchema {
-    /// Shown on the dashboard.
-    #[schema(max_length = 256, default = "", required = false)]
-    title: String,
-    /// How points change the score.
-    #[schema(inline, default = "sum", required = false)]
-    rule: RuleSchema,
-    /// Whether high or low is better.
-    #[schema(inline, default = "desc", required = false)]
-    order: OrderSchema,
-    /// Ranks 1, 2, 2, 4, or 1, 2, 3, 4 with who got there first ahead.
-    #[schema(inline, default = "share", required = false)]
-    ties: TiesSchema,
-    /// When the board starts anew: `monthly`, `weekly`, `daily`, `yearly`, `never`, or a five-field cron.
-    #[schema(default = "monthly", required = false)]
-    season: String,
-    /// For `weekly`.
-    #[schema(inline, default = "monday", required = false)]
-    week_starts: WeekdaySchema,
-    /// Where midnight is: any IANA name.
-    #[schema(default = "UTC", required = false)]
-    time_zone: String,
-    /// How long a season takes late submissions after its end; up to `31 days`.
-    #[schema(default = "5 minutes", required = false)]
-    grace: String,
-    /// How long closed seasons stay readable: `24 months`, `8 seasons`, `forever`.
-    #[schema(default = "24 months", required = false)]
-    keep: String,
-    /// A score at least this good is a success.
-    goal: Option<i64>,
-    /// One accepted submission per player and calendar day or hour.
-    #[schema(inline)]
-    once_per: Option<OncePerSchema>,
-    /// The fewest points of a submission.
-    min_points: Option<i64>,
-    /// The most points of a submission.
-    max_points: Option<i64>,
-    /// Freezes the whole board every day.
-    #[schema(inline)]
-    snapshots: Option<SnapshotsSchema>,
-    /// How a distributed engine spreads the board: `{"by":"hash","count":1}` or `{"by":"score","bounds":[100,200]}`.
-    #[schema(value_type = Object, required = false)]
-    partitions: (),
-}
-
-/// Declares the values of a setting, for the document only.
-macro_rules! values {
-    ($($name:ident: $($value:ident),*;)*) => {$(
-        #[derive(Serialize, ToSchema)]
-        #[serde(rename_all = "lowercase")]
-        #[expect(dead_code, reason = "documents a type of the core, which knows nothing of OpenAPI")]
-        pub(crate) enum $name { $($value,)* }
-    )*};
-}
-
-values! {
-    RuleSchema: Sum, Best, Latest;
-    OrderSchema: Desc, Asc;
-    TiesSchema: Share, Earliest;
-    WeekdaySchema: Monday, Tuesday, Wednesday, Thursday, Friday, Saturday, Sunday;
-    OncePerSchema: Day, Hour;
-    EverySchema: Day;
-}
-
-/// When a board is frozen.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SnapshotsSchema {
-    #[schema(inline, default = "day", required = false)]
-    every: EverySchema,
-    /// The local time.
-    #[schema(default = "00:00", required = false)]
-    at: String,
-    /// Ranks 1 to this are the official ones.
-    #[schema(default = 100, required = false)]
-    official: u32,
-    /// How long they stay readable.
-    #[schema(default = "90 days", required = false)]
-    keep: String,
-}
-
 /// A board: its id, its definition, and, where it is read, the current season.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Board)]
@@ -113,7 +31,7 @@ pub(crate) struct BoardSchema<'a> {
     /// Matches `[a-z0-9][a-z0-9_-]{0,63}`.
     id: String,
     #[serde(flatten)]
-    definition: DefinitionSchema,
+    definition: Board,
     /// The season that contains the present.
     #[schema(nullable = false)]
     current_season: Option<SpanReply<'a>>,

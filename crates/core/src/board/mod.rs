@@ -24,6 +24,7 @@ use wire::Wire;
 
 /// How points change the score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
     /// They are added.
@@ -37,6 +38,7 @@ pub enum Rule {
 
 /// Which rank players with the same score have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Ties {
     /// The same: 1, 2, 2, 4.
@@ -100,6 +102,7 @@ impl fmt::Display for Schedule {
 
 /// A day of the week.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the names say it all")]
 pub enum Weekday {
@@ -129,6 +132,7 @@ impl From<Weekday> for jiff::civil::Weekday {
 
 /// The period in which a player may submit once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum OncePer {
     /// A calendar day of the board's zone.
@@ -273,7 +277,7 @@ impl Board {
         serde_json::to_string(&Wire::from(self)).expect("texts and numbers are always JSON")
     }
 
-    /// Shown on the dashboard.
+    /// A name for people.
     pub fn title(&self) -> &str {
         &self.0.title
     }

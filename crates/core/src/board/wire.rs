@@ -22,25 +22,74 @@ use crate::{
     span::{Keep, Span},
 };
 
-/// The definition as clients and disks have it. All fields are always written, and in this order.
+/// How a board ranks and when it starts anew. Absent fields mean their defaults.
+// All fields are always written, and in this order.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Wire {
+    /// A name for people.
+    #[cfg_attr(feature = "openapi", schema(max_length = 256))]
     title: String,
+    /// How points change the score.
+    #[cfg_attr(feature = "openapi", schema(value_type = Rule, inline))]
     rule: Word<Rule>,
+    /// Whether high or low is better.
+    #[cfg_attr(feature = "openapi", schema(value_type = Order, inline))]
     order: Word<Order>,
+    /// Ranks 1, 2, 2, 4, or 1, 2, 3, 4 with the earlier one ahead.
+    #[cfg_attr(feature = "openapi", schema(value_type = Ties, inline))]
     ties: Word<Ties>,
+    /// When the board starts anew: `monthly`, `weekly`, `daily`, `yearly`, `never`, or a five-field cron.
     season: String,
+    /// For `weekly`.
+    #[cfg_attr(feature = "openapi", schema(value_type = Weekday, inline))]
     week_starts: Word<Weekday>,
+    /// Where midnight is: any IANA name.
     time_zone: String,
+    /// How long a season takes late submissions after its end; up to `31 days`.
     grace: String,
+    /// How long closed seasons stay readable: `24 months`, `8 seasons`, `forever`.
     keep: String,
+    /// A score at least this good is a success.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>))]
     goal: Option<Score>,
+    /// One accepted submission per player and calendar day or hour.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<OncePer>, inline))]
     once_per: Option<Word<OncePer>>,
+    /// The fewest points of a submission.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>))]
     min_points: Option<Score>,
+    /// The most points of a submission.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>))]
     max_points: Option<Score>,
+    /// Freezes the whole board every day.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<WireSnapshots>, inline))]
     snapshots: Option<Object<WireSnapshots>>,
+    /// How a distributed engine spreads the board: `{"by":"hash","count":1}` or `{"by":"score","bounds":[100,200]}`.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     partitions: Object<WirePartitions>,
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for Board {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::{RefOr, Schema};
+
+        let mut schema = Wire::schema();
+        // An answer has more members beside those of the definition.
+        if let RefOr::T(Schema::Object(object)) = &mut schema {
+            object.additional_properties = None;
+        }
+        schema
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for Board {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "BoardDefinition".into()
+    }
 }
 
 impl Default for Wire {
@@ -65,16 +114,23 @@ impl Default for Wire {
     }
 }
 
+/// When a board is frozen.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 struct WireSnapshots {
+    #[cfg_attr(feature = "openapi", schema(value_type = Every, inline))]
     every: Word<Every>,
+    /// The local time.
     at: String,
+    /// Ranks 1 to this are the official ones.
     official: u32,
+    /// How long they stay readable.
     keep: String,
 }
 
 #[derive(Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 enum Every {
     #[default]

@@ -7,7 +7,7 @@ use utoipa::IntoParams;
 
 use crate::{
     call::Call,
-    openapi::{BoardList, BoardSchema, DefinitionSchema},
+    openapi::{BoardList, BoardSchema},
     reply::{Answer, Reply, created, json},
     wire::{BoardReply, ListReply},
 };
@@ -61,7 +61,7 @@ pub(crate) async fn get(call: Call<'_>) -> Answer {
     operation_id = "put_board",
     tag = "Boards",
     params(("board" = String, Path)),
-    request_body = DefinitionSchema,
+    request_body = Board,
     responses(
         (status = 200, description = "It is as given now.", body = BoardSchema),
         (status = 201, description = "It is new.", body = BoardSchema),
