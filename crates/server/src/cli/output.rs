@@ -70,6 +70,14 @@ pub(crate) fn percent(object: &Value, member: &str) -> String {
     object[member].as_f64().map_or_else(String::new, |rate| format!("{:.2} %", rate * 100.0))
 }
 
+/// How large a standing is that was taken or imported, once the server has written it.
+pub(crate) fn written(done: &Value) -> String {
+    if done["state"] == "writing" {
+        return "being written".to_owned();
+    }
+    format!("{} players", thousands(done["players"].as_u64().unwrap_or(0)))
+}
+
 /// How to see what follows a page; nothing where it is the last one.
 pub(crate) fn more(page: &Value) -> String {
     match page["next"].as_str() {
@@ -160,6 +168,13 @@ mod tests {
         let rows = [row(["1", "플레이어", ""]), row(["100000", "b", ""])];
         assert_eq!(table(&columns, &rows), "  RANK  USER\n     1  플레이어\n100000  b\n");
         assert_eq!(table(&columns, &[]), "RANK  USER  NAME\n");
+    }
+
+    #[test]
+    fn a_standing_that_is_not_written_yet_has_no_size() {
+        let done = |json| written(&serde_json::from_str(json).unwrap());
+        assert_eq!(done(r#"{"snapshot":"2026-02-21","players":1234}"#), "1,234 players");
+        assert_eq!(done(r#"{"snapshot":"2026-02-21","state":"writing"}"#), "being written");
     }
 
     #[test]

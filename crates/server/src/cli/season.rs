@@ -90,9 +90,12 @@ fn listed(page: &Value) -> String {
         Column::Left("STREAKS"),
     ];
     let row = |season: &Value| {
-        let [id, state, starts, ends, players, successes] =
+        let [id, mut state, starts, ends, players, successes] =
             ["id", "state", "starts_at", "ends_at", "players", "successes"]
                 .map(|member| text(season, member));
+        if state == "closed" && season["final"] == false {
+            state.push_str(", writing");
+        }
         let mean = season["mean"].as_f64().map_or_else(String::new, |mean| format!("{mean:.2}"));
         let rate = percent(season, "success_rate");
         vec![id, state, starts, ends, players, mean, successes, rate, streaks(season)]

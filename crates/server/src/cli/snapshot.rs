@@ -7,7 +7,7 @@ use standings_server::DEFAULT_BOARD;
 use super::{
     client::{Call, Path},
     failure::Result,
-    output::{Column, more, rows, table, text, thousands},
+    output::{Column, more, rows, table, text, written},
 };
 
 /// List and take snapshots.
@@ -60,8 +60,7 @@ impl Snapshot {
                 let path = Path::v1(&["boards", &board, "snapshots"]);
                 let reply = call.client()?.post(&path, &json!({}))?;
                 call.output.show(&reply, |taken| {
-                    let players = thousands(taken["players"].as_u64().unwrap_or(0));
-                    format!("{board}, snapshot {}: {players} players", text(taken, "snapshot"))
+                    format!("{board}, snapshot {}: {}", text(taken, "snapshot"), written(taken))
                 })
             }
         }
@@ -69,8 +68,11 @@ impl Snapshot {
 }
 
 fn listed(page: &Value) -> String {
-    let columns = [Column::Left("SNAPSHOT"), Column::Right("PLAYERS")];
-    let row = |snapshot: &Value| ["snapshot", "players"].map(|m| text(snapshot, m)).to_vec();
+    let columns = [Column::Left("SNAPSHOT"), Column::Right("PLAYERS"), Column::Left("STATE")];
+    let row = |snapshot: &Value| {
+        let writing = if snapshot["state"] == "writing" { "writing" } else { "" };
+        vec![text(snapshot, "snapshot"), text(snapshot, "players"), writing.to_owned()]
+    };
     let table = table(&columns, &rows(page, "data").iter().map(row).collect::<Vec<_>>());
     format!("{table}{}", more(page))
 }

@@ -24,7 +24,7 @@ use serde_json::json;
 use super::{
     client::{Call, Client, Path},
     failure::{Failure, Result},
-    output::{print, thousands},
+    output::{print, thousands, written},
     progress::{Progress, Unit},
 };
 pub(crate) use source::Format;
@@ -140,10 +140,9 @@ impl Import {
                 None => Ok((reply?, body.progress.finish(body.rows))),
             }
         })?;
-        self.call.output.show(&reply, |done| {
-            let players = thousands(done["players"].as_u64().unwrap_or(0));
-            format!("{}, {word} {id}: {players} players, {speed}", self.board)
-        })
+        self.call
+            .output
+            .show(&reply, |done| format!("{}, {word} {id}: {}, {speed}", self.board, written(done)))
     }
 }
 
