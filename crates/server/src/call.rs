@@ -1,7 +1,14 @@
 //! A request as a handler sees it: what the path names, the query and the body become domain types here, or a problem that says
 //! what to send instead.
 
-use std::{borrow::Cow, fmt::Display, pin::Pin, time::Duration};
+use std::{
+    borrow::Cow,
+    fmt::Display,
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::Poll,
+    time::Duration,
+};
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
@@ -170,7 +177,22 @@ pub(crate) async fn in_time<T>(
     patience: Duration,
     read: impl Future<Output = Result<T, Problem>>,
 ) -> Result<T, Problem> {
-    tokio::time::timeout(patience, read).await.unwrap_or_else(|_| {
+    let mut read = pin!(read);
+    // hyper gives what it has read when it was asked, with the second look. Only what is not here then is worth a timer.
+    let mut asked = false;
+    let at_once = poll_fn(|context| match read.as_mut().poll(context) {
+        Poll::Ready(read) => Poll::Ready(Some(read)),
+        Poll::Pending if asked => Poll::Ready(None),
+        Poll::Pending => {
+            asked = true;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    });
+    if let Some(read) = at_once.await {
+        return read;
+    }
+    Box::pin(tokio::time::timeout(patience, read)).await.unwrap_or_else(|_| {
         let detail = "the body did not arrive in time; send it again";
         Err(Problem::new(Code::Timeout, detail).closing())
     })

@@ -24,7 +24,7 @@ use crate::{
     config::Cors,
     limits::{ADDRESS_BYTES, HEADER_BYTES, REQUEST_ID_BYTES, UNREAD_BYTES, UNREAD_WAIT},
     problem::{Code, Problem},
-    reply::{Answer, BodyError, Content, Reply},
+    reply::{Answer, BodyError, Content, Piece, Reply},
     table::Found,
 };
 
@@ -42,7 +42,9 @@ where
     let (answer, allow) = respond(app, &parts, body.as_mut(), started).await;
     let stays = match &answer {
         Err(problem) if problem.closes() => false,
-        _ => read_rest(body).await,
+        _ if body.is_end_stream() => true,
+        // Apart, because it is rare, and a future is as large as the largest that it waits for.
+        _ => Box::pin(read_rest(body)).await,
     };
     log(app, &parts, &id, &answer, started);
 
@@ -57,7 +59,7 @@ where
         }
         Err(problem) => {
             problem.say(&mut headers);
-            (problem.code().status(), Content::Full(problem.body().into()))
+            (problem.code().status(), Content::Full(Piece::Bytes(problem.body().into())))
         }
     };
     if let Some(allow) = allow {
@@ -143,9 +145,6 @@ async fn unwinding(answer: impl Future<Output = Answer>) -> Answer {
 /// An answer can be ready before the body has arrived: a missing key, an unknown address. hyper then closes the connection
 /// without announcing it, and a client that keeps connections open runs into the closed one with its next request.
 async fn read_rest(mut body: Incoming<'_>) -> bool {
-    if body.is_end_stream() {
-        return true;
-    }
     if body.size_hint().lower() > UNREAD_BYTES {
         return false;
     }

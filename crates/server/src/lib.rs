@@ -30,5 +30,5 @@ pub use auth::{hash, new_key};
 pub use edge::answer;
 pub use listen::{run, tls};
 pub use openapi::document as openapi_document;
-pub use reply::{BodyError, Content};
+pub use reply::{BodyError, Buffer, Content, Piece};
 pub use telemetry::LogFormat;

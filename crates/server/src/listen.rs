@@ -175,9 +175,9 @@ where
     let Server { app, http, stopping, .. } = server;
     let idle = &Idle::new();
     let service = service_fn(|request| async {
-        idle.end();
+        idle.request();
         let answer = edge::answer(app, request).await;
-        idle.begin();
+        idle.answer();
         Ok::<_, Infallible>(answer)
     });
     let socket = Socket::new(stream, app.options.body_timeout, idle);
@@ -216,38 +216,40 @@ where
 /// Since when a connection waits for its client. One timer a connection looks at it, and not one a request.
 pub(crate) struct Idle {
     start: Instant,
-    /// In milliseconds from the start, or `BUSY`.
+    /// In milliseconds from the start, or one of the two below.
     since: AtomicU64,
 }
 
 /// A request is being answered, and has bounds of its own.
 const BUSY: u64 = u64::MAX;
+/// The answer is ready, and its first bytes are going to be written.
+const ANSWERED: u64 = u64::MAX - 1;
 
 impl Idle {
     fn new() -> Self {
         Self { start: Instant::now(), since: AtomicU64::new(0) }
     }
 
-    fn begin(&self) {
-        let since = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(0);
-        self.since.store(since, Ordering::Relaxed);
-    }
-
-    fn end(&self) {
+    fn request(&self) {
         self.since.store(BUSY, Ordering::Relaxed);
     }
 
-    /// Begins anew: the client takes what is written.
-    pub(crate) fn restart(&self) {
+    fn answer(&self) {
+        self.since.store(ANSWERED, Ordering::Relaxed);
+    }
+
+    /// The client takes what is written, of which some may follow.
+    pub(crate) fn written(&self) {
         if self.since.load(Ordering::Relaxed) != BUSY {
-            self.begin();
+            let since = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(0);
+            self.since.store(since, Ordering::Relaxed);
         }
     }
 
     /// How much longer the client is waited for.
     fn left(&self, patience: Duration) -> Duration {
         match self.since.load(Ordering::Relaxed) {
-            BUSY => patience,
+            BUSY | ANSWERED => patience,
             since => (Duration::from_millis(since) + patience).saturating_sub(self.start.elapsed()),
         }
     }

@@ -72,7 +72,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<'_, S> {
     ) -> Poll<io::Result<usize>> {
         let poll = Pin::new(&mut self.stream).poll_write(context, bytes);
         if poll.is_ready() {
-            self.idle.restart();
+            self.idle.written();
         }
         self.progress(context, poll)
     }

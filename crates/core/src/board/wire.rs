@@ -5,10 +5,7 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 use jiff::tz::TimeZone;
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{
-        self, IntoDeserializer, MapAccess, Visitor,
-        value::{self, MapAccessDeserializer, StrDeserializer},
-    },
+    de::{IntoDeserializer, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
 use super::{
@@ -32,19 +29,23 @@ pub(super) struct Wire {
     #[cfg_attr(feature = "openapi", schema(max_length = 256))]
     title: String,
     /// How points change the score.
-    #[cfg_attr(feature = "openapi", schema(value_type = Rule, inline))]
-    rule: Word<Rule>,
+    #[cfg_attr(feature = "openapi", schema(inline))]
+    #[serde(deserialize_with = "word")]
+    rule: Rule,
     /// Whether high or low is better.
-    #[cfg_attr(feature = "openapi", schema(value_type = Order, inline))]
-    order: Word<Order>,
+    #[cfg_attr(feature = "openapi", schema(inline))]
+    #[serde(deserialize_with = "word")]
+    order: Order,
     /// Ranks 1, 2, 2, 4, or 1, 2, 3, 4 with the earlier one ahead.
-    #[cfg_attr(feature = "openapi", schema(value_type = Ties, inline))]
-    ties: Word<Ties>,
+    #[cfg_attr(feature = "openapi", schema(inline))]
+    #[serde(deserialize_with = "word")]
+    ties: Ties,
     /// When the board starts anew: `monthly`, `weekly`, `daily`, `yearly`, `never`, or a five-field cron.
     season: String,
     /// For `weekly`.
-    #[cfg_attr(feature = "openapi", schema(value_type = Weekday, inline))]
-    week_starts: Word<Weekday>,
+    #[cfg_attr(feature = "openapi", schema(inline))]
+    #[serde(deserialize_with = "word")]
+    week_starts: Weekday,
     /// Where midnight is: any IANA name.
     time_zone: String,
     /// How long a season takes late submissions after its end; up to `31 days`.
@@ -55,8 +56,9 @@ pub(super) struct Wire {
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>))]
     goal: Option<Score>,
     /// One accepted submission per player and calendar day or hour.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<OncePer>, inline))]
-    once_per: Option<Word<OncePer>>,
+    #[cfg_attr(feature = "openapi", schema(inline))]
+    #[serde(deserialize_with = "optional_word")]
+    once_per: Option<OncePer>,
     /// The fewest points of a submission.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>))]
     min_points: Option<Score>,
@@ -96,11 +98,11 @@ impl Default for Wire {
     fn default() -> Self {
         Self {
             title: String::new(),
-            rule: Word::default(),
-            order: Word::default(),
-            ties: Word::default(),
+            rule: Rule::default(),
+            order: Order::default(),
+            ties: Ties::default(),
             season: "monthly".into(),
-            week_starts: Word::default(),
+            week_starts: Weekday::default(),
             time_zone: "UTC".into(),
             grace: "5 minutes".into(),
             keep: "24 months".into(),
@@ -119,8 +121,9 @@ impl Default for Wire {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 struct WireSnapshots {
-    #[cfg_attr(feature = "openapi", schema(value_type = Every, inline))]
-    every: Word<Every>,
+    #[cfg_attr(feature = "openapi", schema(inline))]
+    #[serde(deserialize_with = "word")]
+    every: Every,
     /// The local time.
     at: String,
     /// Ranks 1 to this are the official ones.
@@ -139,7 +142,7 @@ enum Every {
 
 impl Default for WireSnapshots {
     fn default() -> Self {
-        Self { every: Word(Every::Day), at: "00:00".into(), official: 100, keep: "90 days".into() }
+        Self { every: Every::Day, at: "00:00".into(), official: 100, keep: "90 days".into() }
     }
 }
 
@@ -185,33 +188,19 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// A setting that is one of several words. Whoever gives no text at all is told which they are, too.
-#[derive(Default, Serialize)]
-#[serde(transparent)]
-struct Word<T>(T);
+/// Reads a setting that is one of several words, and nothing but a text.
+fn word<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    T::deserialize(String::deserialize(deserializer)?.into_deserializer())
+}
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Word<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Words<T>(PhantomData<T>);
-
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Words<T> {
-            type Value = T;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                // Only the refusal of a word that is none of them lists them.
-                let none: StrDeserializer<'_, value::Error> = "".into_deserializer();
-                let refusal = T::deserialize(none).err().map(|error| error.to_string());
-                let words = refusal.as_deref().and_then(|text| text.split_once("expected "));
-                f.write_str(words.map_or("a word", |(_, words)| words))
-            }
-
-            fn visit_str<E: de::Error>(self, word: &str) -> Result<T, E> {
-                T::deserialize(word.into_deserializer())
-            }
-        }
-
-        deserializer.deserialize_str(Words(PhantomData)).map(Self)
-    }
+/// The same where there may be none.
+fn optional_word<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| T::deserialize(text.into_deserializer())).transpose()
 }
 
 impl TryFrom<Wire> for Board {
@@ -228,16 +217,16 @@ impl TryFrom<Wire> for Board {
         }
         Ok(Self(Arc::new(Definition {
             title: wire.title,
-            rule: wire.rule.0,
-            order: wire.order.0,
-            ties: wire.ties.0,
+            rule: wire.rule,
+            order: wire.order,
+            ties: wire.ties,
             season: Schedule::parse(&wire.season)?,
-            week_starts: wire.week_starts.0,
+            week_starts: wire.week_starts,
             time_zone: zone(&wire.time_zone)?,
             grace: grace(&wire.grace)?,
             keep: Keep::parse(&wire.keep).ok_or(InvalidBoard::Keep)?,
             goal: wire.goal,
-            once_per: wire.once_per.map(|Word(period)| period),
+            once_per: wire.once_per,
             min_points: wire.min_points,
             max_points: wire.max_points,
             snapshots: wire.snapshots.map(|Object(wire)| wire.try_into()).transpose()?,
@@ -266,7 +255,7 @@ impl TryFrom<WireSnapshots> for Snapshots {
     type Error = InvalidBoard;
 
     fn try_from(wire: WireSnapshots) -> Result<Self, InvalidBoard> {
-        let WireSnapshots { every: Word(Every::Day), at, official, keep } = wire;
+        let WireSnapshots { every: Every::Day, at, official, keep } = wire;
         if !(1..=OFFICIAL_RANKS).contains(&official) {
             return Err(InvalidBoard::SnapshotsOfficial);
         }
@@ -307,21 +296,21 @@ impl From<&Board> for Wire {
         let definition = &*board.0;
         Self {
             title: definition.title.clone(),
-            rule: Word(definition.rule),
-            order: Word(definition.order),
-            ties: Word(definition.ties),
+            rule: definition.rule,
+            order: definition.order,
+            ties: definition.ties,
             season: definition.season.to_string(),
-            week_starts: Word(definition.week_starts),
+            week_starts: definition.week_starts,
             time_zone: board.time_zone().to_owned(),
             grace: definition.grace.to_string(),
             keep: definition.keep.to_string(),
             goal: definition.goal,
-            once_per: definition.once_per.map(Word),
+            once_per: definition.once_per,
             min_points: definition.min_points,
             max_points: definition.max_points,
             snapshots: definition.snapshots.map(|snapshots| {
                 Object(WireSnapshots {
-                    every: Word(Every::Day),
+                    every: Every::Day,
                     at: snapshots.at.to_string(),
                     official: snapshots.official,
                     keep: snapshots.keep.to_string(),

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, fmt, num::NonZeroU32};
 
 use serde::{Deserialize, Deserializer, de};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use standings_core::{
     EventId, KeyName, Millis, Name, PlayerId, Profile, Score,
     limits::FRIENDS,
@@ -189,7 +189,7 @@ pub(crate) struct ProfileBody {
     /// The address of a picture, http or https.
     #[schema(max_length = 2048)]
     avatar_url: Option<String>,
-    /// Whatever else the game wants to keep: an object of up to 4 KiB, in which no member is named twice.
+    /// Whatever else the game wants to keep: an object of up to 4 KiB.
     #[schema(value_type = Option<Object>)]
     attributes: Option<Box<RawValue>>,
 }
@@ -210,69 +210,11 @@ impl TryFrom<ProfileBody> for Profile {
 /// Takes the text of an object that is going to be sent as it came: a reader must not fail on it.
 fn attributes(text: &str) -> Result<Attributes, Problem> {
     let attributes = Attributes::new(text.to_owned()).map_err(invalid)?;
-    // In brackets, because in an answer it lies one level deeper too.
-    parse_item::<[Plain; 1]>(format!("[{text}]").as_bytes())
+    // Its numbers, texts and depth must be those that readers can represent: in brackets, because in an answer it lies one
+    // level deeper too.
+    parse_item::<Value>(format!("[{text}]").as_bytes())
         .map_err(|problem| problem.within("attributes"))?;
     Ok(attributes)
-}
-
-/// Any JSON that all readers understand alike: its numbers and texts can be represented, its depth has a limit, and no
-/// object has two members of one name.
-struct Plain;
-
-impl<'de> Deserialize<'de> for Plain {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Self)
-    }
-}
-
-impl<'de> de::Visitor<'de> for Plain {
-    type Value = Self;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Self, A::Error> {
-        while items.next_element::<Self>()?.is_some() {}
-        Ok(self)
-    }
-
-    fn visit_map<A: de::MapAccess<'de>>(self, mut members: A) -> Result<Self, A::Error> {
-        let mut seen = HashSet::new();
-        while let Some(name) = members.next_key::<String>()? {
-            if seen.contains(&name) {
-                return Err(de::Error::custom(format_args!("{name:?} is given twice")));
-            }
-            seen.insert(name);
-            members.next_value::<Self>()?;
-        }
-        Ok(self)
-    }
 }
 
 /// A key to be made.

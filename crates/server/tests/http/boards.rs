@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::server::{NOW, Server};
+use crate::server::Server;
 
 #[test]
 fn a_board_is_created_changed_and_deleted() {
@@ -154,23 +154,6 @@ fn scores_are_set_whatever_the_rule() {
     // Rows go to the engine by the thousand, and those that came with a bad one go with it.
     assert!(detail.starts_with("the first 4096 rows were applied: row 5001: "), "{detail}");
     server.ndjson("PUT", "/v1/boards/none/scores", "admin", "").refused(404, "unknown_board");
-}
-
-#[test]
-fn a_standing_imported_whole_has_no_score_of_the_future() {
-    let server = Server::start();
-    let row = |user: &str, at: i64| format!("{{\"user_id\":\"{user}\",\"score\":1,\"at\":{at}}}\n");
-    for path in ["/v1/boards/main/seasons/2026-10", "/v1/boards/main/snapshots/2026-11-14"] {
-        let near = row("a", NOW.0 + 60_000);
-        assert_eq!(server.ndjson("PUT", path, "admin", &near).ok(200)["players"], 1, "{path}");
-        let far = format!("{near}{}", row("b", NOW.0 + 60_001));
-        let refused = server.ndjson("PUT", path, "admin", &far);
-        refused.refused(422, "at_in_future");
-        let detail = refused.json()["detail"].as_str().unwrap().to_owned();
-        assert!(detail.starts_with("nothing was imported: row 2: "), "{detail}");
-    }
-    let kept = server.get("/v1/scores?season=2026-10").ok(200);
-    assert_eq!((&kept["players"], &kept["data"][0]["user_id"]), (&json!(1), &json!("a")));
 }
 
 #[test]

@@ -50,19 +50,6 @@ fn an_erased_player_is_in_no_answer_and_the_others_keep_their_ranks() {
 }
 
 #[test]
-fn whoever_comes_back_under_the_same_id_starts_anew() {
-    let server = Server::start();
-    server.submit("/v1/scores", &json!({"user_id": "a", "points": 9, "user_name": "A"})).ok(200);
-    server.send("DELETE", "/v1/players/a", "admin", &Value::Null).ok(204);
-    let receipt = server.submit("/v1/scores", &json!({"user_id": "a", "points": 1})).ok(200);
-    assert_eq!((&receipt["score"], &receipt["previous_score"]), (&json!(1), &Value::Null));
-    let history = server.get("/v1/players/a/scores").ok(200);
-    assert_eq!(history["data"].as_array().unwrap().len(), 1);
-    assert_eq!(server.get("/v1/players/a/seasons").ok(200)["best"]["score"], 1);
-    assert_eq!(server.get("/v1/players/a").ok(200)["name"], Value::Null);
-}
-
-#[test]
 fn erasing_again_is_done_already() {
     let server = Server::start();
     for _ in 0..2 {

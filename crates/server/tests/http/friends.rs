@@ -83,17 +83,6 @@ fn a_player_without_an_entry_sees_friends_all_the_same() {
 }
 
 #[test]
-fn a_past_season_is_read_with_todays_list() {
-    let server = filled();
-    server.send("POST", "/v1/boards/main/seasons/close", "admin", &Value::Null).ok(200);
-    befriend(&server, "j", &["a"]);
-    let past = server.get("/v1/scores/j?friends=true&season=2026-11").ok(200);
-    assert_eq!(ranks(&past), [("a", 1, 1), ("j", 2, 10)]);
-    let now = server.get("/v1/scores/j?friends=true").ok(200);
-    assert_eq!(now, json!({"user_info": null, "friends": []}));
-}
-
-#[test]
 fn friends_and_around_exclude_each_other_and_the_answer_says_so() {
     let server = filled();
     let refused = server.get("/v1/scores/a?friends=true&around=2");

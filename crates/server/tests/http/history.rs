@@ -242,45 +242,6 @@ fn a_list_goes_on_from_a_season_of_the_board_only() {
 }
 
 #[test]
-fn a_season_imported_past_keep_leaves_only_its_bests() {
-    let server = Server::start();
-    let row = "{\"user_id\":\"a\",\"score\":5}";
-    server.ndjson("PUT", "/v1/boards/main/seasons/2020-01", "admin", row).ok(200);
-    server.get("/v1/scores?season=2020-01").refused(404, "unknown_season");
-    let seasons = server.get("/v1/players/a/seasons").ok(200);
-    assert_eq!(seasons["data"], json!([]));
-    assert_eq!(seasons["best"], json!({"score": 5, "season": "2020-01"}));
-}
-
-#[test]
-fn a_streak_counts_in_full_as_long_as_a_season_of_it_is_kept() {
-    let server = Server::start();
-    let board = json!({"season": "daily", "goal": 5, "grace": "0 seconds", "keep": "2 seasons"});
-    server.send("PUT", "/v1/boards/days", "admin", &board).ok(201);
-    // From 15 November on: `always` every day, `twice` on the first three days and the last two.
-    for day in 0..6 {
-        for (user, points) in [("always", 5), ("twice", if day == 3 { 1 } else { 5 })] {
-            let score = json!({"user_id": user, "points": points});
-            server.submit("/v1/boards/days/scores", &score).ok(200);
-        }
-        let closed = format!("2026-11-{}", 15 + day);
-        go_to(&server, "days", Millis(NOW.0 + (day + 1) * DAY), &closed);
-    }
-    let streaks = |user: &str| {
-        let seasons = server.get(&format!("/v1/players/{user}/seasons?board=days")).ok(200);
-        assert_eq!(members(&seasons, "season"), ["2026-11-20", "2026-11-19"]);
-        (seasons["current_streak"].clone(), seasons["longest_streak"].clone())
-    };
-    assert_eq!(streaks("always"), (json!(6), json!(6)));
-    // The first one is forgotten with the file of its last season, which is removed within moments.
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-    while streaks("twice") != (json!(2), json!(2)) {
-        assert!(std::time::Instant::now() < deadline, "{:?}", streaks("twice"));
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-}
-
-#[test]
 fn without_a_goal_there_is_no_success_and_no_streak() {
     let server = Server::start();
     server.submit("/v1/scores", &json!({"user_id": "a", "points": 5})).ok(200);

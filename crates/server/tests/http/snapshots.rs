@@ -1,11 +1,8 @@
 //! Boards as they were at a date.
 
 use serde_json::{Value, json};
-use standings_core::Millis;
 
 use crate::server::Server;
-
-const DAY: i64 = 86_400_000;
 
 fn users(page: &Value) -> Vec<&str> {
     page["data"].as_array().unwrap().iter().map(|row| row["user_id"].as_str().unwrap()).collect()
@@ -104,23 +101,6 @@ fn official_ranks_are_shown_where_there_are_any() {
         (&entry["user_info"]["rank"], &entry["user_info"]["official_rank"]),
         (&json!(1), &json!(3))
     );
-}
-
-#[test]
-fn a_boards_own_snapshots_have_the_official_ranks_of_its_definition() {
-    let server = Server::start();
-    let board = json!({"season": "never", "snapshots": {"official": 2}});
-    server.send("PUT", "/v1/boards/level", "admin", &board).ok(201);
-    for (user, points) in [("a", 9), ("b", 8), ("c", 7)] {
-        server
-            .submit("/v1/boards/level/scores", &json!({"user_id": user, "points": points}))
-            .ok(200);
-    }
-    take(&server, "level");
-    let page = server.get("/v1/boards/level/scores?snapshot=latest").ok(200);
-    let official: Vec<_> =
-        page["data"].as_array().unwrap().iter().map(|row| row.get("official_rank")).collect();
-    assert_eq!(official, [Some(&json!(1)), Some(&json!(2)), None]);
 }
 
 #[test]
@@ -286,23 +266,4 @@ fn a_players_days_come_in_pages_that_show_each_once() {
         next = format!("&before={mark}");
     }
     assert_eq!(seen, (1..=7).rev().map(|day| format!("2026-02-{day:02}")).collect::<Vec<_>>());
-}
-
-#[test]
-fn a_board_is_frozen_every_day_by_itself() {
-    let server = Server::start();
-    let board = json!({"season": "never", "time_zone": "Asia/Seoul", "snapshots": {"at": "05:00"}});
-    server.send("PUT", "/v1/boards/level", "admin", &board).ok(201);
-    server.submit("/v1/boards/level/scores", &json!({"user_id": "a", "points": 1})).ok(200);
-    server.clock.advance(Millis(DAY));
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-    let listed = loop {
-        let listed = server.get("/v1/boards/level/snapshots").ok(200)["data"].clone();
-        if listed != json!([]) {
-            break listed;
-        }
-        assert!(std::time::Instant::now() < deadline, "no snapshot is taken");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    };
-    assert_eq!(listed, json!([{"snapshot": "2026-11-16", "players": 1}]));
 }
