@@ -11,7 +11,6 @@ use standings_engine::Engine;
 use crate::{
     auth::Rates,
     config::HttpOptions,
-    limits::LongReads,
     problem::{Code, Problem},
     routes::ROUTES,
     table::Table,
@@ -30,7 +29,6 @@ pub struct App {
     pub(crate) options: HttpOptions,
     pub(crate) metrics: Metrics,
     pub(crate) rates: Rates,
-    pub(crate) long_reads: LongReads,
     pub(crate) table: Table,
 }
 
@@ -42,7 +40,6 @@ impl App {
             engine: OnceLock::new(),
             default_board: BoardId::new(DEFAULT_BOARD).expect("a word is a board id"),
             rates: Rates::new(options.rate_limit, options.rate_burst),
-            long_reads: LongReads::default(),
             table: Table::new(ROUTES, &metrics),
             metrics,
             options,

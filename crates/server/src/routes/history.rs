@@ -10,7 +10,6 @@ use utoipa::IntoParams;
 use crate::{
     call::Call,
     cursor::PlayerList,
-    limits::SHORT_ROWS,
     problem::Problem,
     query::whole,
     reply::{Answer, json_sized},
@@ -58,7 +57,6 @@ pub(crate) async fn scores(call: Call<'_>) -> Answer {
     let before = before.map(|text| list.decode(&text)).transpose()?;
     let limit = limit.unwrap_or(DEFAULT_ROWS);
     let query = EventsQuery { board: board.clone(), before, limit };
-    let _turn = call.app.long_reads.turn_if(limit > SHORT_ROWS).await?;
     let page = call.engine()?.player_events(&player, &query).await?;
     let reply = EventsReply {
         data: page.events.iter().map(Into::into).collect(),
@@ -110,7 +108,6 @@ pub(crate) async fn seasons(call: Call<'_>) -> Answer {
     let PlayerSeasonsParams { board, from, to, limit, before } = call.query()?;
     let board = board.as_ref().unwrap_or(&call.app.default_board);
     let engine = call.engine()?;
-    let _turn = call.app.long_reads.turn_if(true).await?;
     let (from, to) = between(engine, board, from.as_deref(), to.as_deref()).await?;
     let limit = limit.unwrap_or(DEFAULT_ROWS);
     let query = PlayerSeasonsQuery { from, to, before, limit };
@@ -228,7 +225,6 @@ pub(crate) async fn snapshots(call: Call<'_>) -> Answer {
     let before = before.map(|text| list.decode(&text)).transpose()?;
     let limit = limit.unwrap_or(DEFAULT_ROWS);
     let query = PlayerSnapshotsQuery { board: board.clone(), from, to, before, limit };
-    let _turn = call.app.long_reads.turn_if(true).await?;
     let page = call.engine()?.player_snapshots(&player, &query).await?;
     let reply = PlayerSnapshotsReply {
         data: page.snapshots.iter().map(Into::into).collect(),

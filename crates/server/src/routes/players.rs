@@ -135,7 +135,6 @@ pub(crate) async fn find(call: Call<'_>) -> Answer {
         }
         _ => return Err(Problem::malformed("give either name or prefix")),
     };
-    let _turn = call.app.long_reads.turn_if(true).await?;
     let players = call.engine()?.players_by_name(&query, limit).await?;
     let named = players
         .iter()

@@ -12,7 +12,6 @@ use utoipa::IntoParams;
 use crate::{
     call::{Call, invalid},
     cursor::Cursor,
-    limits::SHORT_ROWS,
     problem::{Code, Problem},
     query::{self, whole},
     reply::{Answer, json, json_sized},
@@ -77,8 +76,6 @@ pub(crate) async fn page(call: Call<'_>) -> Answer {
         return selected(call, &board, &ids, asked).await;
     }
     let query = page_query(&board, asked)?;
-    // Each row may have a name that comes from disk.
-    let _turn = call.app.long_reads.turn_if(query.limit > SHORT_ROWS).await?;
     let page = call.engine()?.page(&board, &query).await?;
     let reply = PageReply {
         board: &board,
@@ -164,7 +161,6 @@ async fn selected(call: Call<'_>, board: &BoardId, ids: &str, asked: PageParams)
     if players.len() > IDS_PER_CALL {
         return Err(Problem::malformed(format!("ids takes up to {IDS_PER_CALL} players")));
     }
-    let _turn = call.app.long_reads.turn_if(players.len() > SHORT_ROWS).await?;
     let selected = call.engine()?.rows_of(board, &standing, &players).await?;
     let reply = PageReply {
         board,
@@ -221,7 +217,6 @@ pub(crate) async fn entry(call: Call<'_>) -> Answer {
     let engine = call.engine()?;
     if friends == Some(true) {
         query::alone("friends", &[("around", around.is_some())])?;
-        let _turn = call.app.long_reads.turn_if(true).await?;
         let among = engine.among_friends(&board, &standing, &player).await?;
         return json_sized((2 + among.rows.len()) * ROW_BYTES, &EntryReply::among_friends(&among));
     }
@@ -298,7 +293,6 @@ pub(crate) async fn distribution(call: Call<'_>) -> Answer {
     let board = call.board()?;
     let StandingParams { season, snapshot } = call.query()?;
     let standing = standing(season, snapshot)?.unwrap_or_default();
-    let _turn = call.app.long_reads.turn_if(true).await?;
     let distribution = call.engine()?.distribution(&board, &standing).await?;
     json(&DistributionReply::from(&distribution))
 }

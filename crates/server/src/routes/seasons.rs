@@ -47,7 +47,6 @@ pub(crate) async fn list(call: Call<'_>) -> Answer {
     let board = call.board()?;
     let SeasonsParams { year, before, limit } = call.query()?;
     let query = SeasonsQuery { year, before, limit: limit.unwrap_or(DEFAULT_SEASONS) };
-    let _turn = call.app.long_reads.turn_if(true).await?;
     let page = call.engine()?.seasons(&board, &query).await?;
     let last = page.seasons.last().filter(|_| page.more);
     let reply = SeasonsReply {
