@@ -299,5 +299,9 @@ fn a_rate_has_four_decimals() {
     server.send("POST", "/v1/boards/goal/seasons/close", "admin", &Value::Null).ok(200);
     let list = server.get("/v1/boards/goal/seasons").ok(200);
     assert_eq!(members(&list, "success_rate"), [&Value::Null, &json!(0.6667)]);
-    assert_eq!(list["mean_success_rate"], 0.6667);
+    // A mean is of a year: that of the season's id.
+    assert_eq!(list["mean_success_rate"], Value::Null);
+    let year = &list["data"][1]["id"].as_str().unwrap()[..4];
+    let of_year = server.get(&format!("/v1/boards/goal/seasons?year={year}")).ok(200);
+    assert_eq!(of_year["mean_success_rate"], 0.6667);
 }
