@@ -3,9 +3,12 @@
 //! Everything that can be wrong about ranking is in this crate and can be tested in microseconds: types that are
 //! valid once constructed, [`decide`](rule::decide), seasons and time zones, and the total order as one [`SortKey`]. There is no I/O, no async and no clock here; the time is always an argument.
 
+pub mod best;
 pub mod board;
 pub mod id;
 pub mod limits;
+pub mod name;
+pub mod official;
 pub mod player;
 pub mod rank;
 pub mod rule;

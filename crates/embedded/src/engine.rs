@@ -18,10 +18,12 @@ use tokio::sync::oneshot;
 
 use super::{
     Embedded, QUEUE_SUBMISSIONS, Shared,
+    found::OpenStanding,
     import::{Import, Target},
     keeper::Job,
     mailbox::Reply,
     out_of_order,
+    readers::FEW,
     record::LogRecord,
     sequencer::{self, Command, changes::Removal},
 };
@@ -69,10 +71,7 @@ impl Engine for Embedded {
         let (reply, receipts) = Reply::here();
         self.shared.queue.send(Command::Submit { board: board.clone(), submissions, reply })?;
         let mut receipts = answer(receipts).await?;
-        if receipts.iter().flatten().any(|receipt| receipt.duplicate && receipt.rank.is_none()) {
-            let board = board.clone();
-            receipts = self.read_disk(move |shared| Ok(complete(shared, &board, receipts))).await?;
-        }
+        self.complete(board, &mut receipts).await;
         Ok(receipts)
     }
 
@@ -146,8 +145,8 @@ impl Engine for Embedded {
     }
 
     async fn page(&self, board: &BoardId, query: &PageQuery) -> Result<Page> {
-        let (id, query) = (board.clone(), query.clone());
-        self.read(board, &query.standing.clone(), move |shared| shared.page(&id, &query)).await
+        let (which, query) = (query.standing.clone(), query.clone());
+        self.read(board, &which, move |standing| standing.page(&query)).await
     }
 
     async fn rows_of(
@@ -156,8 +155,11 @@ impl Engine for Embedded {
         standing: &StandingRef,
         players: &[PlayerId],
     ) -> Result<Selected> {
-        let (id, which, players) = (board.clone(), standing.clone(), players.to_vec());
-        self.read(board, standing, move |shared| shared.rows_of(&id, &which, &players)).await
+        let players = players.to_vec();
+        if players.len() <= FEW {
+            return self.read(board, standing, move |standing| standing.rows_of(&players)).await;
+        }
+        self.read_slowly(board, standing, move |standing| standing.rows_of(&players)).await
     }
 
     async fn entry(
@@ -167,8 +169,8 @@ impl Engine for Embedded {
         player: &PlayerId,
         around: Option<usize>,
     ) -> Result<PlayerEntry> {
-        let (id, which, player) = (board.clone(), standing.clone(), player.clone());
-        self.read(board, standing, move |shared| shared.entry(&id, &which, &player, around)).await
+        let player = player.clone();
+        self.read(board, standing, move |standing| standing.entry(&player, around)).await
     }
 
     async fn among_friends(
@@ -188,13 +190,11 @@ impl Engine for Embedded {
         score: Score,
         around: usize,
     ) -> Result<ScorePlace> {
-        let (id, which) = (board.clone(), standing.clone());
-        self.read(board, standing, move |shared| shared.place_of(&id, &which, score, around)).await
+        self.read(board, standing, move |standing| standing.place(score, around)).await
     }
 
     async fn distribution(&self, board: &BoardId, standing: &StandingRef) -> Result<Distribution> {
-        let (id, which) = (board.clone(), standing.clone());
-        self.read(board, standing, move |shared| shared.distribution(&id, &which)).await
+        self.read_slowly(board, standing, OpenStanding::distribution).await
     }
 
     async fn put_player(&self, player: &PlayerId, profile: Profile) -> Result<()> {
@@ -334,6 +334,28 @@ fn join(name: &str, thread: JoinHandle<()>) {
 }
 
 impl Embedded {
+    /// Adds the rank to duplicates of events whose season has been frozen since: it is in the file. Without it where too many read.
+    async fn complete(&self, board: &BoardId, receipts: &mut [Result<Receipt, Rejection>]) {
+        let receipts = receipts.iter_mut().flatten();
+        let receipts: Vec<_> = receipts.filter(|r| r.duplicate && r.rank.is_none()).collect();
+        if receipts.is_empty() {
+            return;
+        }
+        let wanted = receipts.iter().map(|r| (r.season.clone(), r.player.clone()));
+        let (board, wanted) = (board.clone(), wanted.collect::<Vec<_>>());
+        let rank = move |shared: &Shared, season: SeasonId, player: &PlayerId| {
+            let standing = shared.locate(&board, &SeasonRef::Id(season).into()).ok()?;
+            standing.entry(player, None).ok().map(|entry| entry.row.rank)
+        };
+        let ranks = self.read_disk(move |shared| {
+            Ok(wanted.into_iter().map(|(season, who)| rank(shared, season, &who)).collect())
+        });
+        let ranks: Vec<_> = ranks.await.unwrap_or_default();
+        for (receipt, rank) in receipts.into_iter().zip(ranks) {
+            receipt.rank = rank;
+        }
+    }
+
     /// Replaces what is known of a player.
     async fn put(&self, record: LogRecord) -> Result<()> {
         self.refuse_if_overloaded(1)?;
@@ -374,20 +396,6 @@ impl Embedded {
         let clock = Arc::clone(&self.shared.clock);
         Ok(Box::new(Import::new(self.jobs.clone(), board.clone(), begun, target, at, clock)))
     }
-}
-
-/// Adds the rank to duplicates of events whose season has been frozen since: it is in the file.
-fn complete(
-    shared: &Shared,
-    board: &BoardId,
-    mut receipts: Vec<Result<Receipt, Rejection>>,
-) -> Vec<Result<Receipt, Rejection>> {
-    for receipt in receipts.iter_mut().flatten().filter(|r| r.duplicate && r.rank.is_none()) {
-        let season = SeasonRef::Id(receipt.season.clone());
-        let entry = shared.entry(board, &season.into(), &receipt.player, None);
-        receipt.rank = entry.ok().map(|entry| entry.row.rank);
-    }
-    receipts
 }
 
 /// The answer of a thread that may have ended without one.

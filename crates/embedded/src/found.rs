@@ -4,20 +4,23 @@ use std::{collections::HashSet, io, sync::Arc};
 
 use parking_lot::RwLock;
 use standings_core::{
-    Board, IndexRecord, Millis, PlayerId, Rank, Score,
+    Board, IndexRecord, Millis, PlayerId, Profile, Score,
     board::Ties,
-    standing::{Gaps, Near, Ranks as _, Standing, now},
+    official::Official,
+    standing::{self, Gaps, Near, Ranked, Ranks as _, Standing, now},
 };
 
 use super::{
     catalog::{BoardState, Catalog, Rows, Season},
     freeze,
-    frozen::{Frozen, Text},
+    frozen::Frozen,
     live::Live,
     reads::unreadable,
     record::FrozenFile,
 };
-use standings_engine::{EngineError, Result, StandingId, StandingRef, StreakCount};
+use standings_engine::{
+    EngineError, RankAnswer, Result, Row, StandingId, StandingRef, StreakCount,
+};
 
 /// A standing that was found for a reader.
 pub(crate) struct Found {
@@ -26,8 +29,8 @@ pub(crate) struct Found {
     pub(crate) goal: Option<Score>,
     /// The tie rule that holds: what is closed keeps the one that it closed with.
     pub(crate) ties: Ties,
-    /// In a snapshot, up to which rank they are official.
-    pub(super) official: Option<u32>,
+    /// In a snapshot, which ranks are official.
+    official: Option<Official>,
     pub(super) rows: Rows,
     /// Players who were erased and may still be in its rows.
     pub(super) hidden: Option<Arc<HashSet<PlayerId>>>,
@@ -53,42 +56,6 @@ impl Found {
             }
         }
         Ok(Gaps::new(erased, Vec::new(), total))
-    }
-
-    /// What it amounts to, but for those who were erased.
-    pub(crate) fn figures(&self, source: &Source) -> Result<Figures> {
-        if let (Rows::Frozen(file), Source::Frozen(frozen)) = (&self.rows, source) {
-            let mut figures = Figures::of(file);
-            for player in self.hidden.iter().flat_map(|hidden| hidden.iter()) {
-                let row = frozen.row_of(player).map_err(|error| unreadable(&error))?;
-                if let Some((_, record, text)) = row {
-                    figures.take(record, text.streak);
-                }
-            }
-            return Ok(figures);
-        }
-        // All that are better than the next worse score met the goal.
-        let goal = self.goal.map(|goal| self.definition.order().fold(goal) + 1);
-        source.rank(self, |ranks, gaps| {
-            let size = now(ranks.size())?;
-            let better = now(ranks.better(goal.as_slice()))?;
-            Ok(Figures {
-                players: gaps.shown(&(0..size.players)),
-                total: size.total - gaps.total(),
-                successes: better.first().map_or(0, |met| gaps.shown(&(0..met.0))),
-                streaks: None,
-            })
-        })
-    }
-
-    /// The official rank of a row, given by someone else or by its place.
-    pub(crate) fn official_rank(&self, rank: Rank, text: &Text) -> Option<u32> {
-        let given = matches!(&self.rows, Rows::Frozen(file) if file.official);
-        let official = self.official?;
-        if given {
-            return text.official_rank;
-        }
-        u32::try_from(rank.get()).ok().filter(|rank| *rank <= official)
     }
 }
 
@@ -146,14 +113,103 @@ impl Source {
         };
         answer.map_err(|error| unreadable(&error))
     }
+}
 
-    /// Answers a question about ranks likewise.
+/// A standing that was found, with its rows at hand: all that a read needs to know of it.
+pub(crate) struct OpenStanding {
+    pub(crate) found: Found,
+    pub(crate) source: Source,
+}
+
+impl OpenStanding {
+    /// Answers a question about ranks under one read lock.
     pub(crate) fn rank<T>(
         &self,
-        found: &Found,
         question: impl FnOnce(&NearRanks<'_>, &Gaps) -> io::Result<T>,
     ) -> Result<T> {
-        self.ask(|standing| question(&Near(standing, found.ties), &found.gaps(standing)?))
+        let Self { found, source } = self;
+        source.ask(|standing| question(&Near(standing, found.ties), &found.gaps(standing)?))
+    }
+
+    /// A player's entry, if there is one. Who else was erased makes a difference only to the rows around it.
+    pub(crate) fn entry_of(
+        &self,
+        player: &PlayerId,
+        around: Option<usize>,
+    ) -> Result<Option<standing::Entry>> {
+        let Self { found, source } = self;
+        if found.hides(player) {
+            return Ok(None);
+        }
+        source.ask(|standing| {
+            let gaps = match around {
+                Some(_) => found.gaps(standing)?,
+                None => Gaps::default(),
+            };
+            now(standing::entry(&Near(standing, found.ties), &gaps, player, around))
+        })
+    }
+
+    /// Rows as they are shown, but for what the history knows of the players. What a file says of them is of its time.
+    pub(crate) fn rows(&self, ranked: Vec<Ranked>) -> Result<Vec<Row>> {
+        ranked.into_iter().map(|row| self.row(row)).collect()
+    }
+
+    pub(crate) fn row(&self, row: Ranked) -> Result<Row> {
+        let Found { definition, goal, official, .. } = &self.found;
+        let order = definition.order();
+        let score = order.unfold(row.record.key.folded);
+        let (mut profile, mut official_rank) = (None, None);
+        if let Source::Frozen(frozen) = &self.source {
+            let text = frozen.text_at(row.position).map_err(|error| unreadable(&error))?;
+            official_rank = official.and_then(|o| o.rank(row.rank, text.official_rank));
+            profile = Some(Arc::new(Profile { name: text.name, ..Profile::default() }));
+        }
+        Ok(Row {
+            player: row.player,
+            profile,
+            rank: RankAnswer::exact(row.rank),
+            score,
+            at: row.record.key.at,
+            success: goal.map(|goal| !order.better(goal, score)),
+            official_rank,
+        })
+    }
+
+    /// Adds what the history knows of a row's player. A frozen standing shows the name of its time.
+    pub(crate) fn add_profile(&self, row: &mut Row, profile: Option<Arc<Profile>>) {
+        if matches!(self.source, Source::Live(_)) {
+            row.profile = profile;
+        } else if let Some(url) = profile.and_then(|profile| profile.avatar_url.clone()) {
+            Arc::make_mut(row.profile.get_or_insert_default()).avatar_url = Some(url);
+        }
+    }
+
+    /// What it amounts to, but for those who were erased.
+    pub(crate) fn figures(&self) -> Result<Figures> {
+        let Self { found, source } = self;
+        if let (Rows::Frozen(file), Source::Frozen(frozen)) = (&found.rows, source) {
+            let mut figures = Figures::of(file);
+            for player in found.hidden.iter().flat_map(|hidden| hidden.iter()) {
+                let row = frozen.row_of(player).map_err(|error| unreadable(&error))?;
+                if let Some((_, record, text)) = row {
+                    figures.take(record, text.streak);
+                }
+            }
+            return Ok(figures);
+        }
+        // All that are better than the next worse score met the goal.
+        let goal = found.goal.map(|goal| found.definition.order().fold(goal) + 1);
+        self.rank(|ranks, gaps| {
+            let size = now(ranks.size())?;
+            let better = now(ranks.better(goal.as_slice()))?;
+            Ok(Figures {
+                players: gaps.shown(&(0..size.players)),
+                total: size.total - gaps.total(),
+                successes: better.first().map_or(0, |met| gaps.shown(&(0..met.0))),
+                streaks: None,
+            })
+        })
     }
 }
 
@@ -185,7 +241,11 @@ impl BoardState {
                     definition,
                     id: StandingId { season, snapshot: Some(snapshot.date) },
                     goal: snapshot.goal(),
-                    official: Some(snapshot.of.official),
+                    official: Some(if file.official {
+                        Official::Given
+                    } else {
+                        Official::First(snapshot.of.official)
+                    }),
                     rows: Rows::Frozen(Arc::clone(file)),
                     hidden: freeze::hidden(catalog, file.erasures),
                     now,

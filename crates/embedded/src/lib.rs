@@ -37,6 +37,7 @@ mod metrics;
 mod open;
 mod player_reads;
 mod purge;
+mod readers;
 mod reads;
 mod rebuild;
 mod record;
@@ -61,7 +62,7 @@ use std::{
 };
 
 use parking_lot::{Mutex, RwLock};
-use standings_core::{BoardId, Millis, limits::EVENT_ID_WINDOW};
+use standings_core::{Millis, limits::EVENT_ID_WINDOW};
 
 use catalog::Catalog;
 pub use check::{CheckReport, OfflineError, check};
@@ -73,11 +74,12 @@ use log::LogOptions;
 pub use mailbox::open_mailbox;
 use metrics::Metrics;
 pub use open::OpenError;
+use readers::Readers;
 pub use rebuild::{RebuildReport, rebuild};
 use record::{BoardNo, FrozenFile, LogRecord};
 use sequencer::{Command, Queue};
 
-use standings_engine::{Clock, EngineError, Result, StandingRef};
+use standings_engine::{Clock, EngineError, Result};
 
 /// Submissions that may wait for the sequencer. At 100,000 a second this is a second's worth.
 const QUEUE_SUBMISSIONS: usize = 100_000;
@@ -195,6 +197,7 @@ pub struct Embedded {
     shared: Arc<Shared>,
     jobs: Sender<Job>,
     threads: Mutex<Option<Threads>>,
+    readers: Readers,
 }
 
 struct Threads {
@@ -226,29 +229,6 @@ impl Embedded {
             return Err(EngineError::Overloaded { retry_after: Duration::from_secs(1) });
         }
         Ok(())
-    }
-
-    /// Reads a season: at once where it is in memory, on a thread that may wait where it is in a file.
-    async fn read<T: Send + 'static>(
-        &self,
-        board: &BoardId,
-        standing: &StandingRef,
-        read: impl FnOnce(&Shared) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        if self.shared.is_in_memory(board, standing) {
-            return read(&self.shared);
-        }
-        self.read_disk(read).await
-    }
-
-    /// Reads what may have to come from disk, without keeping the threads that serve requests waiting.
-    async fn read_disk<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(&Shared) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let shared = Arc::clone(&self.shared);
-        let read = tokio::task::spawn_blocking(move || read(&shared)).await;
-        read.unwrap_or_else(|_| Err(out_of_order("a read broke off")))
     }
 }
 

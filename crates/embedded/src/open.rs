@@ -275,7 +275,7 @@ pub(crate) fn open(options: Options, clock: Arc<dyn Clock>) -> Result<Arc<Embedd
         keeper: spawn("keeper", move || keeper::run(&for_keeper, &waiting_jobs))?,
     };
     let threads = Mutex::new(Some(threads));
-    Ok(Arc::new(Embedded { shared, jobs, threads }))
+    Ok(Arc::new(Embedded { shared, jobs, threads, readers: super::readers::Readers::default() }))
 }
 
 fn spawn(

@@ -1,30 +1,26 @@
 //! Reading what is known of a player: friends, events, seasons, snapshots.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    io,
-    sync::Arc,
-};
+use std::{collections::HashMap, io, sync::Arc};
 
 use standings_core::{
     BoardId, LocalDate, Millis, PlayerId,
-    standing::{self, Standing as _, now},
+    best::Best,
+    standing::Ranked,
     streak::{Outcome, StreakFold},
 };
 
 use super::{
     Shared,
     catalog::Season,
-    found::{Found, Source},
-    history::{StoredBest, StoredEvent},
+    found::{Found, OpenStanding, Source},
+    history::StoredEvent,
     reads::{look, unreadable},
     record::{BoardNo, SeasonNo},
 };
 use standings_engine::{
-    AmongFriends, EngineError, EventsPage, EventsQuery, FriendRow, Mark, PlayerEvent, PlayerSeason,
-    PlayerSeasons, PlayerSeasonsQuery, PlayerSnapshot, PlayerSnapshotsPage, PlayerSnapshotsQuery,
-    RankAnswer, Result, SeasonBest, SeasonState, SnapshotInfo, SnapshotRef, SnapshotsPage,
-    SnapshotsQuery, StandingRef,
+    EngineError, EventsPage, EventsQuery, Mark, PlayerEvent, PlayerSeason, PlayerSeasons,
+    PlayerSeasonsQuery, PlayerSnapshot, PlayerSnapshotsPage, PlayerSnapshotsQuery, RankAnswer,
+    Result, SeasonBest, SeasonState, SnapshotInfo, SnapshotRef, SnapshotsPage, SnapshotsQuery,
 };
 
 impl Shared {
@@ -42,26 +38,6 @@ impl Shared {
         let erased = self.read_history(|history| history.erased_after(seq))?;
         let left = friends.iter().filter(|friend| !erased.contains(*friend));
         Ok(Arc::new(left.cloned().collect()))
-    }
-
-    pub(crate) fn among_friends(
-        &self,
-        board: &BoardId,
-        which: &StandingRef,
-        player: &PlayerId,
-    ) -> Result<AmongFriends> {
-        let friends = self.friends(player)?;
-        let (found, source) = self.locate(board, which)?;
-        let entry = self.entry_of(&found, &source, player, None)?;
-        let everyone: BTreeSet<&PlayerId> = friends.iter().chain([player]).collect();
-        let everyone: Vec<&PlayerId> = everyone.into_iter().collect();
-        let selected =
-            source.rank(&found, |ranks, gaps| now(standing::selected(ranks, gaps, &everyone)))?;
-        let ranks = standing::among(found.ties, &selected.rows);
-        let rows = selected.rows;
-        let rows = self.dress(&found, &source, rows)?;
-        let rows = ranks.into_iter().zip(rows).map(|(rank, row)| FriendRow { rank, row }).collect();
-        Ok(AmongFriends { standing: found.id, entry, rows })
     }
 
     pub(crate) fn player_events(
@@ -140,42 +116,49 @@ impl Shared {
             }
             (state.no, Arc::clone(&state.definition), seasons)
         };
-        let mut best: Option<StoredBest> = None;
+        let mut best: Option<Best> = None;
         let mut entries = Vec::new();
         let mut streak = StreakFold::default();
         let mut goals = definition.goal().is_some();
         let mut next: Option<Millis> = None;
         for Visited { season, found, shown, carries } in seasons.into_iter().rev() {
-            let source = match self.source(&season.rows) {
-                Ok(source) => source,
+            let standing = match self.open(found) {
+                Ok(standing) => standing,
                 Err(error) => return Ok(Err(error)),
             };
-            let entry = season_entry(&found, &source, &season, player, now)?;
-            goals |= found.goal.is_some();
-            let open = season.state(now) == SeasonState::Open;
-            let outcome = outcome(&source, entry.as_ref(), open, carries, player);
-            let outcome = outcome.map_err(|error| unreadable(&error))?;
-            let apart =
-                next.replace(season.span.starts_at).is_some_and(|next| next > season.span.ends_at);
-            streak.season(Outcome { apart, ..outcome });
-            let Some(entry) = entry else { continue };
-            let here = StoredBest {
-                folded: found.definition.order().fold(entry.score),
+            goals |= standing.found.goal.is_some();
+            let row = standing.entry_of(player, None)?.map(|entry| entry.row);
+            let entry = row.as_ref().map(|row| season_entry(&standing, &season, row));
+            let success = entry.as_ref().is_some_and(|entry| entry.success == Some(true));
+            // A file need only be asked for what it carries where there was success.
+            let carry = match (&standing.source, row.as_ref().filter(|_| success && carries)) {
+                (Source::Frozen(frozen), Some(row)) => {
+                    let text = frozen.text_at(row.position).map_err(|error| unreadable(&error))?;
+                    Some(text.streak)
+                }
+                _ => None,
+            };
+            let later = next.replace(season.span.starts_at);
+            streak.season(Outcome {
+                success,
+                open: season.state(now) == SeasonState::Open,
+                apart: later.is_some_and(|later| later > season.span.ends_at),
+                carry,
+            });
+            let Some((entry, row)) = entry.zip(row) else { continue };
+            let here = Best {
+                folded: row.record.key.folded,
                 starts_at: season.span.starts_at,
                 season: season.span.id.clone(),
             };
-            // The older one of equals is the one in which it was first reached.
-            best = Some(best.map_or(here.clone(), |later| here.better(later)));
+            best = Best::of([Some(here), best].into_iter().flatten());
             let within = season.span.ends_at > query.from && season.span.starts_at < query.to;
             if shown && within {
                 entries.push(entry);
             }
         }
         let gone = self.read_history(|history| history.best(player, no))?;
-        let best = match (gone, best) {
-            (Some(gone), Some(best)) => Some(gone.better(best)),
-            (gone, best) => gone.or(best),
-        };
+        let best = Best::of([gone, best].into_iter().flatten());
         let best = best.map(|best| SeasonBest {
             score: definition.order().unfold(best.folded),
             season: best.season,
@@ -202,15 +185,15 @@ impl Shared {
         while snapshots.len() < query.limit
             && let Some(date) = dates.next()
         {
-            let Some((found, source)) = self.still_there(board, date)? else { continue };
-            let players = found.figures(&source)?.players;
+            let Some(standing) = self.still_there(board, date)? else { continue };
+            let players = standing.figures()?.players;
             snapshots.push(SnapshotInfo { date, players });
         }
         Ok(SnapshotsPage { snapshots, more: dates.len() > 0 })
     }
 
     /// A snapshot from a list; `None` if it has gone since the list was made.
-    fn still_there(&self, board: &BoardId, date: LocalDate) -> Result<Option<(Found, Source)>> {
+    fn still_there(&self, board: &BoardId, date: LocalDate) -> Result<Option<OpenStanding>> {
         match self.locate(board, &SnapshotRef::Date(date).into()) {
             Ok(found) => Ok(Some(found)),
             Err(EngineError::UnknownBoard(_) | EngineError::UnknownSnapshot { .. }) => Ok(None),
@@ -254,28 +237,17 @@ impl Shared {
         let mut snapshots: Vec<PlayerSnapshot> = Vec::new();
         let mut next = None;
         for (date, board) in wanted.drain(..).skip(skip) {
-            let Some((found, source)) = self.still_there(&board, date)? else { continue };
-            let Source::Frozen(frozen) = &source else { continue };
-            if found.hides(player) {
-                continue;
-            }
-            let place = frozen.find(player).map_err(|error| unreadable(&error))?;
-            let Some(place) = place else { continue };
+            let Some(standing) = self.still_there(&board, date)? else { continue };
+            let Some(entry) = standing.entry_of(player, None)? else { continue };
             if snapshots.len() == query.limit {
                 let last = snapshots.last();
                 next = last.map(|last| Mark(format!("{} {}", last.date, last.board)));
                 break;
             }
-            let text = frozen.text_at(place.position).map_err(|error| unreadable(&error))?;
-            let rank = standing::rank(found.ties, place.position, place.first_of_score);
-            snapshots.push(PlayerSnapshot {
-                date,
-                board,
-                score: found.definition.order().unfold(place.record.key.folded),
-                rank: RankAnswer::exact(rank),
-                official_rank: found.official_rank(rank, &text),
-                name: text.name,
-            });
+            let row = standing.row(entry.row)?;
+            let name = row.profile.and_then(|profile| profile.name.clone());
+            let (score, rank, official_rank) = (row.score, row.rank, row.official_rank);
+            snapshots.push(PlayerSnapshot { date, board, name, score, rank, official_rank });
         }
         Ok(PlayerSnapshotsPage { snapshots, next })
     }
@@ -292,31 +264,19 @@ struct Visited {
 }
 
 /// A player in a season.
-fn season_entry(
-    found: &Found,
-    source: &Source,
-    season: &Season,
-    player: &PlayerId,
-    now: Millis,
-) -> Result<Option<PlayerSeason>> {
-    if found.hides(player) {
-        return Ok(None);
+fn season_entry(standing: &OpenStanding, season: &Season, row: &Ranked) -> PlayerSeason {
+    let Found { definition, goal, now, .. } = &standing.found;
+    let order = definition.order();
+    let score = order.unfold(row.record.key.folded);
+    PlayerSeason {
+        span: season.span.clone(),
+        state: season.state(*now),
+        score,
+        rank: RankAnswer::exact(row.rank),
+        success: goal.map(|goal| !order.better(goal, score)),
+        at: row.record.key.at,
+        updated_at: row.record.updated_at,
     }
-    let order = found.definition.order();
-    let place = source.ask(|standing| standing.find(player))?;
-    Ok(place.map(|place| {
-        let score = order.unfold(place.record.key.folded);
-        let rank = standing::rank(found.ties, place.position, place.first_of_score);
-        PlayerSeason {
-            span: season.span.clone(),
-            state: season.state(now),
-            score,
-            rank: RankAnswer::exact(rank),
-            success: found.goal.map(|goal| !order.better(goal, score)),
-            at: place.record.key.at,
-            updated_at: place.record.updated_at,
-        }
-    }))
 }
 
 fn parse_mark(mark: &Mark) -> Result<(LocalDate, BoardId)> {
@@ -324,24 +284,6 @@ fn parse_mark(mark: &Mark) -> Result<(LocalDate, BoardId)> {
     let parsed =
         split.and_then(|(date, board)| Some((date.parse().ok()?, BoardId::new(board).ok()?)));
     parsed.ok_or(EngineError::BadMark)
-}
-
-/// What a season says of a player's streak. A file need only be asked for what it carries where there was success.
-fn outcome(
-    source: &Source,
-    entry: Option<&PlayerSeason>,
-    open: bool,
-    carries: bool,
-    player: &PlayerId,
-) -> io::Result<Outcome> {
-    let success = entry.is_some_and(|entry| entry.success == Some(true));
-    let carry = match source {
-        Source::Frozen(frozen) if success && carries => {
-            frozen.row_of(player)?.map(|(_, _, text)| text.streak)
-        }
-        _ => None,
-    };
-    Ok(Outcome { success, open, apart: false, carry })
 }
 
 /// What boards and seasons are called.

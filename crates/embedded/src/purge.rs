@@ -10,14 +10,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use standings_core::{Millis, PlayerId, SeasonSpan, limits::MAX_AHEAD};
+use standings_core::{Millis, PlayerId, SeasonSpan, best::Best, limits::MAX_AHEAD};
 
 use super::{
     Shared,
     catalog::{BoardState, Rows},
     freeze::{self, Keep},
     frozen,
-    history::{HistoryError, Present, StoredBest},
+    history::{HistoryError, Present},
     keeper::{self, replacing},
     out_of_order,
     record::{BoardNo, ErasureNo, FrozenFile, SeasonNo, SnapshotNo},
@@ -73,8 +73,7 @@ fn try_retire(shared: &Arc<Shared>, board: BoardNo, season: SeasonNo) -> Result<
                 }
                 let (folded, starts_at, season) =
                     (record.key.folded, span.starts_at, span.id.clone());
-                keep(&text.player, StoredBest { folded, starts_at, season })
-                    .map_err(io::Error::other)
+                keep(&text.player, Best { folded, starts_at, season }).map_err(io::Error::other)
             })?;
             Ok::<_, Left>(())
         })?;

@@ -3,20 +3,20 @@
 use std::{collections::BTreeSet, io, sync::Arc};
 
 use standings_core::{
-    BoardId, PlayerId, Profile, Score, SortKey,
-    standing::{self, Ranked, now},
+    BoardId, Millis, PlayerId, Score, SortKey,
+    standing::{self, now},
 };
 
 use super::{
     Shared,
-    catalog::Rows,
-    found::{Found, Source},
+    catalog::{BoardState, Rows},
+    found::{Found, OpenStanding, Source},
     history::HistoryError,
     out_of_order,
 };
 use standings_engine::{
-    CurrentEntry, Distribution, EngineError, Page, PageQuery, Place, PlayerEntry, PlayerInfo,
-    RankAnswer, Result, Row, ScorePlace, Selected, StandingRef, Start,
+    AmongFriends, CurrentEntry, Distribution, EngineError, FriendRow, Page, PageQuery, Place,
+    PlayerEntry, PlayerInfo, RankAnswer, Result, Row, ScorePlace, Selected, StandingRef, Start,
 };
 
 /// How often to look for a file that is replaced meanwhile. Twice in a row is already unlikely.
@@ -31,19 +31,12 @@ impl Shared {
     }
 
     /// Finds a standing and its rows.
-    pub(crate) fn locate(&self, board: &BoardId, which: &StandingRef) -> Result<(Found, Source)> {
-        look(|| {
-            let found = self.find(board, which)?;
-            Ok(self.source(&found.rows).map(|source| (found, source)))
-        })
+    pub(crate) fn locate(&self, board: &BoardId, which: &StandingRef) -> Result<OpenStanding> {
+        look(|| Ok(self.open(self.find(board, which)?)))
     }
 
-    /// Whether a standing can be read without the disk. One that does not exist is known not to without it.
-    pub(crate) fn is_in_memory(&self, board: &BoardId, which: &StandingRef) -> bool {
-        let StandingRef::Season(which) = which else { return false };
-        let catalog = self.catalog.read();
-        let season = catalog.board(board).and_then(|b| b.resolve(which, self.clock.now()));
-        season.is_none_or(|season| season.live().is_some())
+    pub(crate) fn open(&self, found: Found) -> io::Result<OpenStanding> {
+        Ok(OpenStanding { source: self.source(&found.rows)?, found })
     }
 
     pub(crate) fn source(&self, rows: &Rows) -> io::Result<Source> {
@@ -53,139 +46,43 @@ impl Shared {
         })
     }
 
-    /// Adds names and what depends on the board, and leaves out who was erased. The lock on the standing is released by
-    /// now: names may come from disk.
-    pub(crate) fn dress(
+    /// Adds what the history knows of the players in an answer; false where more profiles than that would have to come from disk.
+    /// No lock on the standing is held by now.
+    pub(crate) fn name(
         &self,
-        found: &Found,
-        source: &Source,
-        rows: Vec<Ranked>,
-    ) -> Result<Vec<Row>> {
-        let order = found.definition.order();
-        let seen = rows.into_iter().filter(|row| !found.hides(&row.player));
-        seen.map(|row| {
-            let mut profile = self.read_history(|history| history.profile(&row.player))?;
-            let mut official_rank = None;
-            if let Source::Frozen(frozen) = source {
-                // A frozen standing shows the name of its time.
-                let text = frozen.text_at(row.position).map_err(|error| unreadable(&error))?;
-                official_rank = found.official_rank(row.rank, &text);
-                let avatar_url = profile.as_ref().and_then(|p| p.avatar_url.clone());
-                let name = text.name;
-                profile = Some(Arc::new(Profile { name, avatar_url, attributes: None }));
+        standing: &OpenStanding,
+        answer: &mut impl HasRows,
+        most_from_disk: usize,
+    ) -> Result<bool> {
+        let mut unknown = Vec::new();
+        for row in answer.rows() {
+            match self.history.known_profile(&row.player) {
+                Some(profile) => standing.add_profile(row, profile),
+                None => unknown.push(row),
             }
-            let score = order.unfold(row.record.key.folded);
-            Ok(Row {
-                player: row.player,
-                profile,
-                rank: RankAnswer::exact(row.rank),
-                score,
-                at: row.record.key.at,
-                success: found.goal.map(|goal| !order.better(goal, score)),
-                official_rank,
-            })
-        })
-        .collect()
+        }
+        if unknown.len() > most_from_disk {
+            return Ok(false);
+        }
+        let players: Vec<&PlayerId> = unknown.iter().map(|row| &row.player).collect();
+        let profiles = self.read_history(|history| history.profiles(&players))?;
+        for (row, profile) in unknown.into_iter().zip(profiles) {
+            standing.add_profile(row, profile);
+        }
+        Ok(true)
     }
 
-    pub(crate) fn page(&self, board: &BoardId, query: &PageQuery) -> Result<Page> {
-        let (found, source) = self.locate(board, &query.standing)?;
-        let Found { definition, goal, .. } = &found;
-        let start = match &query.start {
-            Start::Offset(offset) => standing::Start::Offset(*offset),
-            Start::After(Place { score, at, player }) => {
-                standing::Start::After(SortKey::new(definition.order(), *score, *at), player)
-            }
-        };
-        // Where no score can pass, neither does one of an empty range.
-        let passing = query.filter.folded(definition, *goal).unwrap_or((0, -1));
-        let page = source.rank(&found, |ranks, gaps| {
-            now(standing::page(ranks, gaps, passing, start, query.limit))
-        })?;
-        let rows = self.dress(&found, &source, page.rows)?;
-        Ok(Page { standing: found.id, rows, players: page.players, more: page.more })
-    }
-
-    pub(crate) fn rows_of(
-        &self,
-        board: &BoardId,
-        which: &StandingRef,
-        wanted: &[PlayerId],
-    ) -> Result<Selected> {
-        let (found, source) = self.locate(board, which)?;
-        let wanted: Vec<&PlayerId> = wanted.iter().collect();
-        let selected =
-            source.rank(&found, |ranks, gaps| now(standing::selected(ranks, gaps, &wanted)))?;
-        let rows = self.dress(&found, &source, selected.rows)?;
-        let missing = selected.missing.into_iter().map(|number| wanted[number].clone()).collect();
-        Ok(Selected { standing: found.id, rows, missing, players: selected.players })
-    }
-
-    pub(crate) fn entry(
+    pub(crate) fn among_friends(
         &self,
         board: &BoardId,
         which: &StandingRef,
         player: &PlayerId,
-        around: Option<usize>,
-    ) -> Result<PlayerEntry> {
-        let (found, source) = self.locate(board, which)?;
-        self.entry_of(&found, &source, player, around)?
-            .ok_or_else(|| EngineError::UnknownPlayer(player.clone()))
-    }
-
-    /// A player's entry in a standing, if there is one.
-    pub(crate) fn entry_of(
-        &self,
-        found: &Found,
-        source: &Source,
-        player: &PlayerId,
-        around: Option<usize>,
-    ) -> Result<Option<PlayerEntry>> {
-        let entry =
-            source.rank(found, |ranks, gaps| now(standing::entry(ranks, gaps, player, around)))?;
-        let Some(standing::Entry { row, percentile, around }) = entry else { return Ok(None) };
-        let updated_at = row.record.updated_at;
-        let Some(row) = self.dress(found, source, vec![row])?.pop() else { return Ok(None) };
-        let around = self.dress(found, source, around)?;
-        let standing = found.id.clone();
-        Ok(Some(PlayerEntry { standing, row, percentile, updated_at, around }))
-    }
-
-    pub(crate) fn place_of(
-        &self,
-        board: &BoardId,
-        which: &StandingRef,
-        score: Score,
-        around: usize,
-    ) -> Result<ScorePlace> {
-        let (found, source) = self.locate(board, which)?;
-        let folded = found.definition.order().fold(score);
-        let standing::Place { rank, percentile, around } =
-            source.rank(&found, |ranks, gaps| now(standing::place(ranks, gaps, folded, around)))?;
-        let around = self.dress(&found, &source, around)?;
-        let rank = RankAnswer::exact(rank);
-        Ok(ScorePlace { standing: found.id, rank, percentile, around })
-    }
-
-    pub(crate) fn distribution(
-        &self,
-        board: &BoardId,
-        which: &StandingRef,
-    ) -> Result<Distribution> {
-        let (found, source) = self.locate(board, which)?;
-        let order = found.definition.order();
-        let scores =
-            source.rank(&found, |ranks, gaps| now(standing::distribution(ranks, gaps, order)))?;
-        Ok(Distribution {
-            standing: found.id,
-            players: scores.players,
-            min: scores.min,
-            max: scores.max,
-            mean: scores.mean,
-            deciles: scores.deciles,
-            histogram: scores.histogram,
-            computed_at: found.now,
-        })
+    ) -> Result<AmongFriends> {
+        let friends = self.friends(player)?;
+        let standing = self.locate(board, which)?;
+        let mut answer = standing.among_friends(player, &friends)?;
+        self.name(&standing, &mut answer, usize::MAX)?;
+        Ok(answer)
     }
 
     pub(crate) fn player(&self, player: &PlayerId, boards: usize) -> Result<PlayerInfo> {
@@ -195,30 +92,19 @@ impl Shared {
         let mut entries = Vec::new();
         {
             let catalog = self.catalog.read();
-            // Whoever was only imported has no events; such boards are asked one by one.
+            // Players who were only imported have no events; such boards are asked one by one.
             let imported = catalog.boards().filter(|board| board.imported).map(|board| board.no);
             let nos: BTreeSet<_> = events_on.iter().copied().chain(imported).collect();
-            for state in nos.into_iter().filter_map(|no| catalog.board_no(no)) {
-                let season = &state.seasons[state.current(now)];
-                let Some(found) = season.live().and_then(|live| live.read().index().find(player))
-                else {
-                    continue;
-                };
-                let ties = state.definition.ties();
-                let rank = standing::rank(ties, found.position, found.first_of_score);
-                entries.push(CurrentEntry {
-                    board: state.id.clone(),
-                    season: season.span.id.clone(),
-                    score: state.definition.order().unfold(found.record.key.folded),
-                    rank: RankAnswer::exact(rank),
-                });
-            }
+            let states = nos.into_iter().filter_map(|no| catalog.board_no(no));
+            let mut states: Vec<_> = states.collect();
+            states.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+            // In the order of the answer, so that no more are ranked than are shown.
+            let found = states.into_iter().filter_map(|state| current_entry(state, player, now));
+            entries.extend(found.take(boards));
         }
         if profile.is_none() && events_on.is_empty() && entries.is_empty() {
             return Err(EngineError::UnknownPlayer(player.clone()));
         }
-        entries.sort_by(|a, b| a.board.cmp(&b.board));
-        entries.truncate(boards);
         Ok(PlayerInfo { player: player.clone(), profile: profile.unwrap_or_default(), entries })
     }
 
@@ -231,6 +117,143 @@ impl Shared {
             tracing::error!(%error, "the history cannot be read");
             out_of_order("the history cannot be read")
         })
+    }
+}
+
+/// A player's entry in the current season of a board.
+fn current_entry(state: &BoardState, player: &PlayerId, now: Millis) -> Option<CurrentEntry> {
+    let season = &state.seasons[state.current(now)];
+    let found = season.live()?.read().index().find(player)?;
+    let rank = standing::rank(state.definition.ties(), found.position, found.first_of_score);
+    Some(CurrentEntry {
+        board: state.id.clone(),
+        season: season.span.id.clone(),
+        score: state.definition.order().unfold(found.record.key.folded),
+        rank: RankAnswer::exact(rank),
+    })
+}
+
+/// What is asked of one standing. Names are added afterwards.
+impl OpenStanding {
+    pub(crate) fn page(&self, query: &PageQuery) -> Result<Page> {
+        let Found { definition, goal, id, .. } = &self.found;
+        let start = match &query.start {
+            Start::Offset(offset) => standing::Start::Offset(*offset),
+            Start::After(Place { score, at, player }) => {
+                standing::Start::After(SortKey::new(definition.order(), *score, *at), player)
+            }
+        };
+        // Where no score can pass, neither does one of an empty range.
+        let passing = query.filter.folded(definition, *goal).unwrap_or((0, -1));
+        let page =
+            self.rank(|ranks, gaps| now(standing::page(ranks, gaps, passing, start, query.limit)))?;
+        let rows = self.rows(page.rows)?;
+        Ok(Page { standing: id.clone(), rows, players: page.players, more: page.more })
+    }
+
+    pub(crate) fn rows_of(&self, wanted: &[PlayerId]) -> Result<Selected> {
+        let wanted: Vec<&PlayerId> = wanted.iter().collect();
+        let selected = self.rank(|ranks, gaps| now(standing::selected(ranks, gaps, &wanted)))?;
+        let rows = self.rows(selected.rows)?;
+        let missing = selected.missing.into_iter().map(|number| wanted[number].clone()).collect();
+        let standing = self.found.id.clone();
+        Ok(Selected { standing, rows, missing, players: selected.players })
+    }
+
+    pub(crate) fn entry(&self, player: &PlayerId, around: Option<usize>) -> Result<PlayerEntry> {
+        let entry = self.entry_of(player, around)?;
+        let entry = entry.ok_or_else(|| EngineError::UnknownPlayer(player.clone()))?;
+        let standing::Entry { row, percentile, around } = entry;
+        Ok(PlayerEntry {
+            standing: self.found.id.clone(),
+            updated_at: row.record.updated_at,
+            row: self.row(row)?,
+            percentile,
+            around: self.rows(around)?,
+        })
+    }
+
+    pub(crate) fn place(&self, score: Score, around: usize) -> Result<ScorePlace> {
+        let folded = self.found.definition.order().fold(score);
+        let place = self.rank(|ranks, gaps| now(standing::place(ranks, gaps, folded, around)))?;
+        let standing::Place { rank, percentile, around } = place;
+        let (standing, rank) = (self.found.id.clone(), RankAnswer::exact(rank));
+        Ok(ScorePlace { standing, rank, percentile, around: self.rows(around)? })
+    }
+
+    pub(crate) fn distribution(&self) -> Result<Distribution> {
+        let order = self.found.definition.order();
+        let scores = self.rank(|ranks, gaps| now(standing::distribution(ranks, gaps, order)))?;
+        Ok(Distribution {
+            standing: self.found.id.clone(),
+            players: scores.players,
+            min: scores.min,
+            max: scores.max,
+            mean: scores.mean,
+            deciles: scores.deciles,
+            histogram: scores.histogram,
+            computed_at: self.found.now,
+        })
+    }
+
+    pub(crate) fn among_friends(
+        &self,
+        player: &PlayerId,
+        friends: &[PlayerId],
+    ) -> Result<AmongFriends> {
+        let entry = match self.entry(player, None) {
+            Err(EngineError::UnknownPlayer(_)) => None,
+            entry => Some(entry?),
+        };
+        let everyone: BTreeSet<&PlayerId> = friends.iter().chain([player]).collect();
+        let everyone: Vec<&PlayerId> = everyone.into_iter().collect();
+        let selected = self.rank(|ranks, gaps| now(standing::selected(ranks, gaps, &everyone)))?;
+        let ranks = standing::among(self.found.ties, &selected.rows);
+        let rows = ranks.into_iter().zip(self.rows(selected.rows)?);
+        let rows = rows.map(|(rank, row)| FriendRow { rank, row }).collect();
+        Ok(AmongFriends { standing: self.found.id.clone(), entry, rows })
+    }
+}
+
+/// An answer with rows that names are to be added to.
+pub(crate) trait HasRows: Send + 'static {
+    fn rows(&mut self) -> impl Iterator<Item = &mut Row>;
+}
+
+impl HasRows for Page {
+    fn rows(&mut self) -> impl Iterator<Item = &mut Row> {
+        self.rows.iter_mut()
+    }
+}
+
+impl HasRows for Distribution {
+    fn rows(&mut self) -> impl Iterator<Item = &mut Row> {
+        [].into_iter()
+    }
+}
+
+impl HasRows for Selected {
+    fn rows(&mut self) -> impl Iterator<Item = &mut Row> {
+        self.rows.iter_mut()
+    }
+}
+
+impl HasRows for PlayerEntry {
+    fn rows(&mut self) -> impl Iterator<Item = &mut Row> {
+        self.around.iter_mut().chain([&mut self.row])
+    }
+}
+
+impl HasRows for ScorePlace {
+    fn rows(&mut self) -> impl Iterator<Item = &mut Row> {
+        self.around.iter_mut()
+    }
+}
+
+impl HasRows for AmongFriends {
+    fn rows(&mut self) -> impl Iterator<Item = &mut Row> {
+        let entry = self.entry.iter_mut().flat_map(HasRows::rows);
+        entry.chain(self.rows.iter_mut().map(|friend| &mut friend.row))
     }
 }
 

@@ -41,7 +41,7 @@ impl Shared {
             (found.collect::<Vec<_>>(), newer - skipped)
         };
         let mut listed = Vec::with_capacity(seasons.len());
-        for (season, found) in &seasons {
+        for (season, found) in seasons {
             match self.season_info(season, found)? {
                 Ok(season) => listed.push(season),
                 Err(error) => return Ok(Err(error)),
@@ -54,22 +54,23 @@ impl Shared {
         Ok(Ok(SeasonsPage { seasons: listed, more, mean_success_rate }))
     }
 
-    fn season_info(&self, season: &Season, found: &Found) -> Result<io::Result<SeasonInfo>> {
+    fn season_info(&self, season: Season, found: Found) -> Result<io::Result<SeasonInfo>> {
+        let (goal, order, now) = (found.goal, found.definition.order(), found.now);
         let figures = match &season.rows {
             // Where no one is hidden, the catalog knows all about a file.
             Rows::Frozen(file) if found.hidden.is_none() => Figures::of(file),
-            rows => match self.source(rows) {
-                Ok(source) => found.figures(&source)?,
+            _ => match self.open(found) {
+                Ok(standing) => standing.figures()?,
                 Err(error) => return Ok(Err(error)),
             },
         };
         Ok(Ok(SeasonInfo {
-            span: season.span.clone(),
-            state: season.state(found.now),
+            state: season.state(now),
+            span: season.span,
             players: figures.players,
-            mean: standing::mean(figures.players, figures.total, found.definition.order()),
-            successes: found.goal.map(|_| figures.successes),
-            streaks: figures.streaks.filter(|_| found.goal.is_some()),
+            mean: standing::mean(figures.players, figures.total, order),
+            successes: goal.map(|_| figures.successes),
+            streaks: figures.streaks.filter(|_| goal.is_some()),
         }))
     }
 }

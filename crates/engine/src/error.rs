@@ -84,7 +84,7 @@ pub enum EngineError {
         retry_after: Duration,
     },
     /// Not applied: more is waiting than can be taken.
-    #[error("more writes are waiting than can be taken; nothing was applied, try again later")]
+    #[error("more requests are waiting than can be taken; nothing was applied, try again later")]
     Overloaded {
         /// When it is worth trying again.
         retry_after: Duration,

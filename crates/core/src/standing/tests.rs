@@ -292,6 +292,14 @@ proptest! {
         let Ok(got) = now(selected(&near, &gaps, &ids.iter().rev().collect::<Vec<_>>()));
         prop_assert_eq!(plain(&got.rows), shown.clone());
         prop_assert_eq!(got.missing.len(), ids.len() - shown.len());
+        // Some of them are friends.
+        let friends: Vec<Ranked> = got.rows.into_iter().step_by(around + 1).collect();
+        for (number, rank) in among(near.1, &friends).into_iter().enumerate() {
+            let folded = |row: &Ranked| row.record.key.folded;
+            let better = friends.iter().filter(|row| folded(row) < folded(&friends[number]));
+            let ahead = if earliest { number } else { better.count() };
+            prop_assert_eq!(rank.get(), ahead as u64 + 1);
+        }
         // The place of a score.
         let folded = bounds.0.max(-100);
         let Ok(got) = now(place(&near, &gaps, folded, around));

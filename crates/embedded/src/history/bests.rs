@@ -4,8 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use compact_str::CompactString;
 use fjall::PersistMode;
-use serde::{Deserialize, Serialize};
-use standings_core::{Millis, PlayerId, SeasonId};
+use standings_core::{PlayerId, best::Best};
 
 use super::{History, HistoryError, Result};
 use crate::record::BoardNo;
@@ -13,25 +12,9 @@ use crate::record::BoardNo;
 /// Rows kept in one batch.
 const BATCH_ROWS: usize = 16_384;
 
-/// The best score of a player on a board.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct StoredBest {
-    pub(crate) folded: i64,
-    /// When the season began.
-    pub(crate) starts_at: Millis,
-    pub(crate) season: SeasonId,
-}
-
-impl StoredBest {
-    /// The better of two; of equals, the earlier.
-    pub(crate) fn better(self, other: Self) -> Self {
-        if (other.folded, other.starts_at) < (self.folded, self.starts_at) { other } else { self }
-    }
-}
-
 impl History {
     /// What a player had in seasons that are gone.
-    pub(crate) fn best(&self, player: &PlayerId, board: BoardNo) -> Result<Option<StoredBest>> {
+    pub(crate) fn best(&self, player: &PlayerId, board: BoardNo) -> Result<Option<Best>> {
         if self.tail.lock().is_erased(player) {
             return Ok(None);
         }
@@ -47,9 +30,9 @@ impl History {
         &self,
         board: BoardNo,
         hidden: impl Fn() -> Option<Arc<HashSet<PlayerId>>>,
-        visit: impl FnOnce(&mut dyn FnMut(&str, StoredBest) -> Result<()>) -> std::result::Result<(), E>,
+        visit: impl FnOnce(&mut dyn FnMut(&str, Best) -> Result<()>) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let mut rows: Vec<(CompactString, StoredBest)> = Vec::new();
+        let mut rows: Vec<(CompactString, Best)> = Vec::new();
         visit(&mut |player, best| {
             rows.push((player.into(), best));
             if rows.len() >= BATCH_ROWS { self.keep(board, &hidden, &mut rows) } else { Ok(()) }
@@ -62,7 +45,7 @@ impl History {
         &self,
         board: BoardNo,
         hidden: impl Fn() -> Option<Arc<HashSet<PlayerId>>>,
-        rows: &mut Vec<(CompactString, StoredBest)>,
+        rows: &mut Vec<(CompactString, Best)>,
     ) -> Result<()> {
         self.room_for(rows.len())?;
         let _changing = self.changing.lock();
@@ -72,11 +55,11 @@ impl History {
         for (player, best) in rows.drain(..).filter(|(player, _)| !hidden.contains(player.as_str()))
         {
             let key = best_key(&player, board);
-            let known: Option<StoredBest> = match self.bests.get(&key)? {
+            let known: Option<Best> = match self.bests.get(&key)? {
                 Some(bytes) => Some(postcard::from_bytes(&bytes)?),
                 None => None,
             };
-            let kept = known.clone().map_or(best.clone(), |known| known.better(best));
+            let kept = known.clone().map_or(best.clone(), |known| known.or(best));
             if known.as_ref() != Some(&kept) {
                 batch.insert(&self.bests, key, postcard::to_stdvec(&kept)?);
             }

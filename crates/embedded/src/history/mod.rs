@@ -14,7 +14,7 @@
 //! | `events` | player, 0, board u32, sequence u64 | [`StoredEvent`] |
 //! | `ids-`*t* | board u32, event id | [`StoredId`], of those accepted in the span of time that ends at *t* |
 //! | `friends` | player | [`StoredFriends`](friends::StoredFriends) |
-//! | `bests` | player, 0, board u32 | [`StoredBest`], of seasons that are gone |
+//! | `bests` | player, 0, board u32 | [`Best`](standings_core::best::Best), of seasons that are gone |
 //! | `players` | player | profile |
 //! | `names` | folded name, 0, player | the name as written |
 //! | `catalog` | sequence u64 | a record of boards, seasons or keys |
@@ -30,6 +30,7 @@ mod group;
 mod ids;
 mod names;
 mod player_events;
+mod profiles;
 mod rows;
 mod tail;
 
@@ -50,19 +51,18 @@ use serde::{Deserialize, Serialize};
 use standings_core::{EventId, Millis, PlayerId, Profile, Score, rule::Entry};
 
 use super::record::{BoardNo, Event, LogRecord, SeasonNo};
-pub(crate) use bests::StoredBest;
 use clearing::Gone;
 pub(crate) use clearing::Present;
 pub(crate) use group::Group;
 use ids::Ids;
-use tail::{Tail, Waiting};
+use tail::Tail;
 
 /// Memory for blocks of the history: names and event ids of players who are active now.
 const CACHE_BYTES: u64 = 24 << 20;
 /// Small journals and memtables make the store reopen in half a second; see the measurements in the design.
 const JOURNAL_BYTES: u64 = 64 << 20;
 const MEMTABLE_BYTES: u64 = 16 << 20;
-/// Profiles kept decoded: the top of every board, and whoever looks at it.
+/// Profiles kept decoded: the top of every board, and those who look at it.
 const CACHED_PROFILES: usize = 100_000;
 
 /// The history and what is on its way into it.
@@ -99,8 +99,11 @@ pub(crate) struct History {
     profiles: quick_cache::sync::Cache<PlayerId, Option<Arc<Profile>>>,
     /// Whether anyone has ever had a profile. On boards of bare ids nobody has, and nothing need be looked up.
     any_profiles: AtomicBool,
-    /// Counts changes of profiles; see [`History::profile`].
+    /// Counts changes of profiles; see [`History::profiles`].
     profile_epoch: AtomicU64,
+    /// While a test holds it, the store does not answer for profiles.
+    #[cfg(test)]
+    pub(crate) gate: parking_lot::RwLock<()>,
 }
 
 /// A ledger entry of one player: board, season and sequence number are in its key.
@@ -220,6 +223,8 @@ impl History {
             profiles: quick_cache::sync::Cache::new(CACHED_PROFILES),
             any_profiles,
             profile_epoch: AtomicU64::new(0),
+            #[cfg(test)]
+            gate: parking_lot::RwLock::new(()),
         })
     }
 
@@ -277,54 +282,6 @@ impl History {
         let wanted = self.tail.lock().release(before);
         if wanted {
             self.work.notify_one();
-        }
-    }
-
-    /// A player's profile.
-    ///
-    /// A reader may have loaded a profile just before it changes and put it into the cache just after. The epoch closes
-    /// that gap: it is raised before the writer clears the cache, and a reader who sees it raised takes back what it put.
-    pub(crate) fn profile(&self, player: &PlayerId) -> Result<Option<Arc<Profile>>> {
-        if !self.any_profiles.load(Ordering::SeqCst) {
-            return Ok(None);
-        }
-        if let Some(cached) = self.profiles.get(player) {
-            return Ok(cached);
-        }
-        let epoch = self.profile_epoch.load(Ordering::SeqCst);
-        let profile = self.load_profile(player)?;
-        self.profiles.insert(player.clone(), profile.clone());
-        if self.profile_epoch.load(Ordering::SeqCst) != epoch {
-            self.profiles.remove(player);
-        }
-        Ok(profile)
-    }
-
-    /// The same for a scan over everyone, which would only drive others out of the cache.
-    pub(crate) fn profile_uncached(&self, player: &PlayerId) -> Result<Option<Arc<Profile>>> {
-        self.load_profile(player)
-    }
-
-    fn load_profile(&self, player: &PlayerId) -> Result<Option<Arc<Profile>>> {
-        match self.tail.lock().profile(player) {
-            Waiting::Profile(profile) => return Ok(Some(profile)),
-            Waiting::Erased => return Ok(None),
-            Waiting::Nothing => {}
-        }
-        match self.players.get(player.as_bytes())? {
-            Some(bytes) => Ok(Some(Arc::new(postcard::from_bytes(&bytes)?))),
-            None => Ok(None),
-        }
-    }
-
-    fn forget_profiles(&self, group: &Group) {
-        self.profile_epoch.fetch_add(1, Ordering::SeqCst);
-        for record in group.profile_changes() {
-            if let LogRecord::PlayerPut { player, .. } | LogRecord::PlayerErased { player, .. } =
-                record
-            {
-                self.profiles.remove(player);
-            }
         }
     }
 

@@ -2,19 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use caseless::Caseless as _;
-use standings_core::{Name, PlayerId};
-use unicode_normalization::UnicodeNormalization as _;
+use standings_core::{Name, PlayerId, name::fold};
 
 use super::{History, HistoryError, Result};
 use crate::record::LogRecord;
 use standings_engine::{NameQuery, NamedPlayer};
-
-/// A name without letter case, by the rules of Unicode for caseless matching: normalised before, because folding depends
-/// on it, and after, because folding can undo it.
-pub(super) fn fold(name: &str) -> String {
-    name.chars().nfd().default_case_fold().nfc().collect()
-}
 
 /// Names hold no control characters, so a zero byte ends one.
 pub(super) fn name_key(name: &str, player: &str) -> Vec<u8> {
@@ -85,19 +77,4 @@ fn player_of(key: &[u8]) -> Result<PlayerId> {
         PlayerId::new(std::str::from_utf8(&key[zero + 1..]).ok()?).ok()
     };
     split().ok_or(HistoryError::Key)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_fold_by_unicode_not_by_ascii() {
-        assert_eq!(fold("Hello"), "hello");
-        assert_eq!(fold("STRASSE"), fold("Straße"));
-        assert_eq!(fold("ΣΊΣΥΦΟΣ"), fold("σίσυφος"));
-        // The same letter composed and decomposed.
-        assert_eq!(fold("Zo\u{eb}"), fold("ZOE\u{308}"));
-        assert_ne!(fold("İ"), fold("ı"));
-    }
 }

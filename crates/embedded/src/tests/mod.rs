@@ -11,6 +11,7 @@ mod files;
 mod history;
 mod kit;
 mod load;
+mod readers;
 mod retention;
 mod room;
 mod script;
