@@ -1,8 +1,8 @@
 //! A consistent copy of a running server's data.
 //!
 //! Everything but the log is a view with a position, and replaying is harmless, so the copy is consistent if the log is
-//! copied last and reaches back to every view's position: history, checkpoint, frozen standings, then the log. The log
-//! keeps its segments meanwhile. The copy has its name only when it is whole.
+//! copied last and reaches back to every view's position: history, checkpoint, then the log and the frozen standings that are in use where
+//! it ends. The log keeps its segments meanwhile, and frozen standings stay that go out of use. The copy has its name only when it is whole.
 
 use std::{
     collections::HashSet,
@@ -14,7 +14,6 @@ use std::{
 
 use super::{
     Shared, catalog::BoardState, checkpoint, disk::RealDisk, frozen, log::Log, out_of_order,
-    sequencer::Sequencer,
 };
 use standings_engine::{BackupInfo, EngineError, Result};
 
@@ -52,6 +51,7 @@ pub(super) fn backup(shared: &Arc<Shared>, to: &Path) -> Result<BackupInfo> {
     shared.backups.fetch_add(1, Ordering::AcqRel);
     let copied = copy(shared, &partial, to);
     shared.backups.fetch_sub(1, Ordering::AcqRel);
+    shared.discard_again();
     if copied.is_err() {
         let _ = fs::remove_dir_all(&partial);
     }
@@ -88,24 +88,27 @@ fn copy(shared: &Arc<Shared>, partial: &Path, to: &Path) -> Result<BackupInfo> {
     let mut bytes = 0;
     shared.read_history(|history| history.copy_to(&partial.join(HISTORY)))?;
     let from = &shared.options.dir;
-    let newest = checkpoint::newest(shared.disk.as_ref()).map_err(refused)?;
     let copy = |path: &str| {
         // A file that is removed meanwhile stays whole while it is open.
         let _open = shared.disk.open(path)?;
         copy_file(&from.join(path), &partial.join(path))
     };
-    if let Some(name) = newest {
-        bytes += copy(&format!("{}/{name}", checkpoint::DIR)).map_err(refused)?;
+    while let Some(name) = checkpoint::newest(shared.disk.as_ref()).map_err(refused)? {
+        match copy(&format!("{}/{name}", checkpoint::DIR)) {
+            // A newer one has taken its place.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            copied => {
+                bytes += copied.map_err(refused)?;
+                break;
+            }
+        }
     }
-    let files: HashSet<String> = {
-        let catalog = shared.catalog.read();
-        let files = catalog.boards().flat_map(BoardState::files);
-        files.filter(|file| !file.name.is_empty()).map(|file| file.name.clone()).collect()
-    };
+    let of = Arc::clone(shared);
+    let sealed = shared.queue.change_blocking(move |s| Ok((s.seal()?, files_in_use(&of))))?;
+    let ((segments, sequence), files) = sealed;
     for name in files {
         bytes += copy(&format!("{}/{name}", frozen::DIR)).map_err(refused)?;
     }
-    let (segments, sequence) = shared.queue.change_blocking(Sequencer::seal)?;
     // The copy's own last segment: there may be no other, and the log must reach as far as what was copied before.
     RealDisk::new(partial).and_then(|disk| Log::begin(&disk, sequence)).map_err(refused)?;
     for path in segments {
@@ -121,6 +124,13 @@ fn copy(shared: &Arc<Shared>, partial: &Path, to: &Path) -> Result<BackupInfo> {
     sync(to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))
         .map_err(refused)?;
     Ok(BackupInfo { path: to.to_owned(), sequence, bytes })
+}
+
+/// The names of all frozen standings.
+fn files_in_use(shared: &Shared) -> HashSet<String> {
+    let catalog = shared.catalog.read();
+    let files = catalog.boards().flat_map(BoardState::files);
+    files.filter(|file| !file.name.is_empty()).map(|file| file.name.clone()).collect()
 }
 
 fn copy_file(from: &Path, to: &Path) -> io::Result<u64> {

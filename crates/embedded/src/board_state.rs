@@ -9,6 +9,7 @@ use standings_core::{
 };
 
 use super::{
+    keeper::Frozen,
     live::Live,
     record::{BoardNo, ErasureNo, FrozenFile, SeasonNo},
     snapshot::{Snapshot, Snapshots},
@@ -202,6 +203,20 @@ impl BoardState {
             Rows::Live(_) => None,
         });
         seasons.chain(self.snapshots.list().iter().filter_map(Snapshot::needs))
+    }
+
+    /// The file of a closed season or a snapshot.
+    pub(crate) fn file(&self, what: Frozen) -> Option<&Arc<FrozenFile>> {
+        match what {
+            Frozen::Season(no) => match &self.season(no)?.rows {
+                Rows::Frozen(file) => Some(file),
+                Rows::Live(_) => None,
+            },
+            Frozen::Snapshot(no) => {
+                let mut snapshots = self.snapshots.list().iter();
+                snapshots.find(|snapshot| snapshot.of.snapshot == no)?.file()
+            }
+        }
     }
 
     /// The seasons before one that begins at an instant, up to the first gap, newest first. It may be yet to come into the list.

@@ -13,6 +13,7 @@ use standings_core::{Board, BoardId, KeyName, Millis, PlayerId, SeasonSpan, boar
 
 pub(crate) use super::board_state::{BoardState, Closed, Rows, Season};
 use super::{
+    erasures::{Erased, Erasures},
     live::{Live, record_of},
     record::{BoardNo, ErasureNo, FrozenFile, LogRecord, SeasonNo, SnapshotNo},
     snapshot::{Snapshot, Snapshots},
@@ -27,22 +28,14 @@ pub(crate) struct Catalog {
     keys: BTreeMap<KeyName, StoredKey>,
     by_hash: HashMap<KeyHash, KeyName>,
     next_board: BoardNo,
-    /// Players who were erased and of whom something may be left in files.
-    erased: HashMap<PlayerId, Erased>,
+    erased: Arc<Erasures>,
     next_erasure: ErasureNo,
     /// Whether log and checkpoint may name players of whom nothing else is left: until the next checkpoint.
     pub(crate) traces: bool,
-    /// How many boards and seasons have gone.
+    /// How many boards have gone, and seasons that were not past their time.
     gone: u64,
     /// Boards that started anew, and with which season. Not with the board: few ever do.
     restarted: BTreeMap<BoardNo, SeasonNo>,
-}
-
-/// When a player was erased.
-#[derive(Clone, Copy)]
-pub(crate) struct Erased {
-    pub(crate) number: ErasureNo,
-    pub(crate) at: Millis,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -130,10 +123,11 @@ impl Catalog {
                 }
             }
             LogRecord::PlayerErased { player, erasure, at } => {
-                self.erase(player, Erased { number: *erasure, at: *at });
+                let boards: Vec<BoardNo> = self.boards.keys().copied().collect();
+                self.erase(player, Erased { number: *erasure, at: *at }, &boards);
             }
             LogRecord::ErasuresPurged { before } => {
-                self.erased.retain(|_, erased| erased.number >= *before);
+                Arc::make_mut(&mut self.erased).purge(*before);
                 self.note_erasures(*before);
                 self.traces = true;
             }
@@ -141,12 +135,13 @@ impl Catalog {
         }
     }
 
-    /// Takes a player off every season that takes submissions. Closed ones keep the ranks of the others, and show the
-    /// player no more.
-    fn erase(&mut self, player: &PlayerId, erased: Erased) {
-        self.erased.insert(player.clone(), erased);
+    /// Takes a player off every season that takes submissions, given the boards on which there may be any. Closed ones keep the ranks of
+    /// the others, and show the player no more.
+    pub(crate) fn erase(&mut self, player: &PlayerId, erased: Erased, boards: &[BoardNo]) {
+        Arc::make_mut(&mut self.erased).insert(player, erased);
         self.next_erasure = self.next_erasure.max(erased.number + 1);
-        for season in self.boards.values().flat_map(|board| &board.seasons) {
+        let boards = boards.iter().filter_map(|board| self.boards.get(board));
+        for season in boards.flat_map(|board| &board.seasons) {
             if let (None, Some(live)) = (season.closed, season.live())
                 && live.read().index().get(player).is_some()
             {
@@ -168,7 +163,7 @@ impl Catalog {
     }
 
     /// The erasures of which something may be left.
-    pub(crate) fn erased(&self) -> &HashMap<PlayerId, Erased> {
+    pub(crate) fn erased(&self) -> &Arc<Erasures> {
         &self.erased
     }
 
@@ -190,7 +185,7 @@ impl Catalog {
         retired || board.shows_scores()
     }
 
-    /// How many boards and seasons have gone.
+    /// How many boards have gone, and seasons that were not past their time.
     pub(crate) fn gone(&self) -> u64 {
         self.gone
     }
@@ -235,9 +230,9 @@ impl Catalog {
                     if board.season(*season).is_some_and(|season| !season.expired) {
                         let since = self.restarted.entry(board.no).or_default();
                         *since = (*since).max(*season + 1);
+                        self.gone += 1;
                     }
                     board.seasons.retain(|kept| kept.no != *season);
-                    self.gone += 1;
                 }
             }
             LogRecord::KeyPut { name, role, hash, at } => {
@@ -446,7 +441,7 @@ impl Catalog {
             }
             records.extend(board.snapshots.list().iter().filter_map(Snapshot::to_record));
         }
-        for (player, Erased { number, at }) in &self.erased {
+        for (player, Erased { number, at }) in self.erased.iter() {
             let (player, erasure, at) = (player.clone(), *number, *at);
             records.push(LogRecord::PlayerErased { player, erasure, at });
         }

@@ -25,6 +25,7 @@ use super::{
     out_of_order,
     readers::FEW,
     record::LogRecord,
+    removal,
     sequencer::{self, Command, changes::Removal},
 };
 use standings_engine::{
@@ -97,10 +98,8 @@ impl Engine for Embedded {
         let (id, which, who) = (board.clone(), season.clone(), player.clone());
         let removal = self.shared.queue.change(move |s| s.remove_entry(&id, &which, &who)).await?;
         let Removal::Frozen { board, season } = removal else { return Ok(()) };
-        let (reply, done) = oneshot::channel();
-        let job = Job::Remove { board, season, player: player.clone(), reply };
-        self.jobs.send(job).map_err(|_| sequencer::stopped())?;
-        answer(done).await
+        let player = player.clone();
+        self.read_disk(move |shared| removal::remove(shared, board, season, &player)).await
     }
 
     async fn seasons(&self, board: &BoardId, query: &SeasonsQuery) -> Result<SeasonsPage> {
@@ -292,7 +291,7 @@ impl Engine for Embedded {
     async fn backup(&self, to: &Path) -> Result<BackupInfo> {
         let (reply, done) = oneshot::channel();
         let job = Job::Backup { to: to.to_owned(), reply };
-        self.jobs.send(job).map_err(|_| sequencer::stopped())?;
+        self.jobs.send(job)?;
         answer(done).await
     }
 
@@ -308,10 +307,10 @@ impl Engine for Embedded {
         let stop = move || {
             // In the order of what depends on what: no job after the last write, no view after the last job.
             let _ = threads.sequencer.join();
-            let _ = jobs.send(Job::Stop);
-            join("keeper", threads.keeper);
+            jobs.stop();
+            threads.background.into_iter().for_each(join);
             shared.history.close();
-            join("historian", threads.historian);
+            join(threads.historian);
         };
         let _ = tokio::task::spawn_blocking(stop).await;
     }
@@ -321,10 +320,11 @@ impl Engine for Embedded {
 /// kill it.
 const ENDING: Duration = Duration::from_secs(300);
 
-fn join(name: &str, thread: JoinHandle<()>) {
+fn join(thread: JoinHandle<()>) {
     let started = Instant::now();
     while !thread.is_finished() {
         if started.elapsed() > ENDING {
+            let name = thread.thread().name();
             return tracing::error!(name, "a thread does not end; the next start makes up for it");
         }
         std::thread::sleep(Duration::from_millis(1));
@@ -392,9 +392,11 @@ impl Embedded {
 
     async fn import(&self, board: &BoardId, target: Target) -> Result<Box<dyn StandingImport>> {
         let (id, wanted) = (board.clone(), target.clone());
-        let (begun, at) = self.shared.queue.change(move |s| s.begin_import(&id, &wanted)).await?;
+        let begun = self.shared.queue.change(move |s| s.begin_import(&id, &wanted)).await?;
+        let (begun, at, importing) = begun;
         let clock = Arc::clone(&self.shared.clock);
-        Ok(Box::new(Import::new(self.jobs.clone(), board.clone(), begun, target, at, clock)))
+        let jobs = self.jobs.clone();
+        Ok(Box::new(Import::new(jobs, board.clone(), begun, target, importing, at, clock)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Finding the standing that a reader means, and what of it can be seen.
 
-use std::{collections::HashSet, io, sync::Arc};
+use std::{io, sync::Arc};
 
 use parking_lot::RwLock;
 use standings_core::{
@@ -12,7 +12,7 @@ use standings_core::{
 
 use super::{
     catalog::{BoardState, Catalog, Rows, Season},
-    freeze,
+    erasures::Hidden,
     frozen::Frozen,
     live::Live,
     reads::unreadable,
@@ -33,7 +33,7 @@ pub(crate) struct Found {
     official: Option<Official>,
     pub(super) rows: Rows,
     /// Players who were erased and may still be in its rows.
-    pub(super) hidden: Option<Arc<HashSet<PlayerId>>>,
+    pub(super) hidden: Option<Hidden>,
     pub(crate) now: Millis,
 }
 
@@ -44,18 +44,18 @@ impl Found {
 
     /// The places that show no player.
     pub(super) fn gaps(&self, standing: &dyn Standing<Error = io::Error>) -> io::Result<Gaps> {
-        let mut erased = match &self.rows {
-            Rows::Frozen(file) => file.holes.clone(),
-            Rows::Live(_) => Vec::new(),
+        let (mut erased, removed) = match &self.rows {
+            Rows::Frozen(file) => (file.holes.clone(), file.removed.clone()),
+            Rows::Live(_) => (Vec::new(), Vec::new()),
         };
         let mut total = 0;
-        for player in self.hidden.iter().flat_map(|hidden| hidden.iter()) {
+        for player in self.hidden.iter().flat_map(Hidden::iter) {
             if let Some(found) = standing.find(player)? {
                 erased.push(found.position.0);
                 total += i128::from(found.record.key.folded);
             }
         }
-        Ok(Gaps::new(erased, Vec::new(), total))
+        Ok(Gaps::new(erased, removed, total))
     }
 }
 
@@ -190,7 +190,7 @@ impl OpenStanding {
         let Self { found, source } = self;
         if let (Rows::Frozen(file), Source::Frozen(frozen)) = (&found.rows, source) {
             let mut figures = Figures::of(file);
-            for player in found.hidden.iter().flat_map(|hidden| hidden.iter()) {
+            for player in found.hidden.iter().flat_map(Hidden::iter) {
                 let row = frozen.row_of(player).map_err(|error| unreadable(&error))?;
                 if let Some((_, record, text)) = row {
                     figures.take(record, text.streak);
@@ -247,7 +247,7 @@ impl BoardState {
                         Official::First(snapshot.of.official)
                     }),
                     rows: Rows::Frozen(Arc::clone(file)),
-                    hidden: freeze::hidden(catalog, file.erasures),
+                    hidden: Hidden::since(catalog.erased(), file.erasures),
                     now,
                 })
             }
@@ -267,7 +267,9 @@ impl BoardState {
             ties,
             official: None,
             rows: season.rows.clone(),
-            hidden: season.settled_erasures().and_then(|since| freeze::hidden(catalog, since)),
+            hidden: season
+                .settled_erasures()
+                .and_then(|since| Hidden::since(catalog.erased(), since)),
             now,
         }
     }

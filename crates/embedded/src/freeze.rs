@@ -1,11 +1,11 @@
 //! Writing frozen standings: rows in order, the names of the moment of writing, and streaks.
 
-use std::{collections::HashSet, io, sync::Arc};
+use std::io;
 
 use parking_lot::RwLock;
 use standings_core::standing::as_of::{AsOfRow, Cursor};
 use standings_core::{
-    IndexRecord, Millis, Name, PlayerId,
+    IndexRecord, Millis,
     board::Ties,
     streak::{Outcome, StreakFold},
 };
@@ -13,6 +13,7 @@ use standings_core::{
 use super::{
     Shared,
     catalog::{BoardState, Season},
+    erasures::Hidden,
     found::Source,
     frozen::{self, Frozen, FrozenRow, FrozenWriter, Text},
     live::{Live, ViewId},
@@ -21,6 +22,8 @@ use super::{
 
 /// Rows read under one lock while a standing is written: some ten microseconds.
 const SCAN_ROWS: usize = 512;
+/// Rows whose names are looked up together, in the order of the store.
+const NAMED_ROWS: usize = 16 * SCAN_ROWS;
 
 /// The seasons before one, newest first, as far back as they are needed to tell a streak: to the first whose rows carry theirs.
 pub(crate) struct Before {
@@ -33,7 +36,7 @@ struct Earlier {
     rows: Source,
     goal: Option<i64>,
     /// Players who were erased since: should they come back, they start anew.
-    hidden: Option<Arc<HashSet<PlayerId>>>,
+    hidden: Option<Hidden>,
     carries: bool,
 }
 
@@ -52,7 +55,7 @@ impl Before {
             let rows = shared.source(&season.rows)?;
             let goal = folded_goal(board, season);
             let since = season.settled_erasures();
-            let hidden = since.and_then(|since| hidden(&catalog, since));
+            let hidden = since.and_then(|since| Hidden::since(catalog.erased(), since));
             let carries = season.carries(chain.peek().copied());
             before.seasons.push(Earlier { rows, goal, hidden, carries });
             before.closed &= season.closed.is_some();
@@ -120,7 +123,10 @@ impl Writing<'_> {
         let file = frozen::write(&shared.disk, name, self.ties, players, |writer| {
             let mut cursor = Cursor::default();
             while !cursor.done {
-                let rows = self.live.read().view_rows(self.view, &mut cursor, SCAN_ROWS);
+                let mut rows = Vec::new();
+                while !cursor.done && rows.len() < NAMED_ROWS {
+                    rows.extend(self.live.read().view_rows(self.view, &mut cursor, SCAN_ROWS));
+                }
                 self.push(shared, writer, &rows)?;
             }
             Ok(())
@@ -135,7 +141,9 @@ impl Writing<'_> {
         writer: &mut FrozenWriter<'_>,
         rows: &[AsOfRow],
     ) -> io::Result<()> {
-        for ((player, record), name) in rows.iter().zip(Self::names(shared, rows)?) {
+        let players: Vec<&str> = rows.iter().map(|(player, _)| player.as_str()).collect();
+        let names = shared.history.names_of(&players).map_err(io::Error::other)?;
+        for ((player, record), name) in rows.iter().zip(names) {
             let streak = match self.streaks {
                 Some((goal, before)) if record.key.folded <= goal => 1 + before.streak(player)?,
                 _ => 0,
@@ -145,37 +153,26 @@ impl Writing<'_> {
         }
         Ok(())
     }
-
-    /// What players are called now.
-    fn names(shared: &Shared, rows: &[AsOfRow]) -> io::Result<Vec<Option<Name>>> {
-        let mut names = Vec::with_capacity(rows.len());
-        for (player, _) in rows {
-            let profile = match PlayerId::new(player) {
-                Ok(id) => shared.history.profile_uncached(&id).map_err(io::Error::other)?,
-                Err(_) => None,
-            };
-            names.push(profile.and_then(|profile| profile.name.clone()));
-        }
-        Ok(names)
-    }
 }
 
-/// Writes a frozen standing anew with some rows changed or left out.
+/// Writes a frozen standing anew with some rows changed, and without those of players who were taken off.
 pub(crate) fn rewrite(
     shared: &Shared,
     old: &Frozen,
     name: String,
-    players: u64,
+    file: &FrozenFile,
     mut change: impl FnMut(&IndexRecord, &mut Text) -> io::Result<Keep>,
 ) -> io::Result<FrozenFile> {
-    frozen::write(&shared.disk, name, old.ties, players, |writer| {
+    let rows = file.rows() - file.removed.len() as u64;
+    let mut position = 0..;
+    frozen::write(&shared.disk, name, old.ties, rows, |writer| {
         old.rows(|record, mut text| match change(&record, &mut text)? {
+            _ if position.next().is_some_and(|position| old.is_removed(position)) => Ok(()),
             Keep::Row => writer.push(text.row(record)),
             Keep::Place => {
                 let (player, name, streak, official_rank) = ("", None, 0, None);
                 writer.push(FrozenRow { player, name, record, streak, official_rank })
             }
-            Keep::Nothing => Ok(()),
         })
     })
 }
@@ -186,15 +183,4 @@ pub(crate) enum Keep {
     Row,
     /// Nobody is told who it was.
     Place,
-    Nothing,
-}
-
-/// Players of whom a file may still know.
-pub(crate) fn hidden(
-    catalog: &super::catalog::Catalog,
-    since: u64,
-) -> Option<Arc<HashSet<PlayerId>>> {
-    let erased = catalog.erased().iter().filter(|(_, erased)| erased.number >= since);
-    let hidden: HashSet<PlayerId> = erased.map(|(player, _)| player.clone()).collect();
-    (!hidden.is_empty()).then(|| Arc::new(hidden))
 }

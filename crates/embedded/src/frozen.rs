@@ -7,7 +7,8 @@
 //! text     for each row: id length u8, flags u8, name length u16, streak u32 (flag 1), official rank u32 (flag 2), id, name
 //! ```
 //!
-//! A row without an id is of a player who was erased: the others keep their ranks. They also keep them when their board's tie rule
+//! A row without an id is of a player who was erased: the others keep their ranks. Of who was taken off since, the log says which
+//! rows they are ([`FrozenFile::removed`]), and ranks close up over them. They also keep them when their board's tie rule
 //! changes: what the log says of the file ([`FrozenFile`]) has the one that held.
 //!
 //! All numbers are little endian. A position is an address, a player is one or two probes, a score is a binary search. The
@@ -199,6 +200,11 @@ pub(crate) fn name(board: BoardNo, season: SeasonNo, seq: u64, count: u64) -> St
     format!("{board}-{season}-{seq}-{count}.standing")
 }
 
+/// The number of the record that was next when a file was named; 0 where there is no file.
+pub(crate) fn named_at(name: &str) -> u64 {
+    name.split('-').nth(2).and_then(|seq| seq.parse().ok()).unwrap_or(0)
+}
+
 /// An open frozen standing.
 pub(crate) struct Frozen {
     file: Option<Box<dyn DiskFile>>,
@@ -206,6 +212,8 @@ pub(crate) struct Frozen {
     total: i128,
     /// The tie rule that holds in it.
     pub(crate) ties: Ties,
+    /// The places of players who were taken off it: they show nobody.
+    removed: Vec<u64>,
     slots: u64,
     text_bytes: u64,
     checksums: [u32; 3],
@@ -217,6 +225,7 @@ struct RawRow {
 }
 
 /// What a row says beside its record.
+#[derive(Default)]
 pub(crate) struct Text {
     /// Who; empty for a player who was erased.
     pub(crate) player: String,
@@ -266,6 +275,7 @@ impl Frozen {
             players,
             total: *total,
             ties: *ties,
+            removed: frozen.removed.clone(),
             slots: number(1),
             text_bytes: number(2),
             checksums: [crc(0), crc(1), crc(2)],
@@ -273,7 +283,8 @@ impl Frozen {
     }
 
     fn without_rows(ties: Ties) -> Self {
-        Self { file: None, players: 0, total: 0, ties, slots: 0, text_bytes: 0, checksums: [0; 3] }
+        let (file, removed, checksums) = (None, Vec::new(), [0; 3]);
+        Self { file, players: 0, total: 0, ties, removed, slots: 0, text_bytes: 0, checksums }
     }
 
     fn file(&self) -> io::Result<&dyn DiskFile> {
@@ -343,6 +354,19 @@ impl Frozen {
         self.text(self.raw(position.0)?.text)
     }
 
+    /// Whether the player of a place was taken off.
+    pub(crate) fn is_removed(&self, position: u64) -> bool {
+        !self.removed.is_empty() && self.removed.binary_search(&position).is_ok()
+    }
+
+    /// What a row says beside its record; nothing of who was taken off.
+    fn shown(&self, position: u64, row: &RawRow) -> io::Result<Text> {
+        if self.is_removed(position) {
+            return Ok(Text::default());
+        }
+        self.text(row.text)
+    }
+
     /// A player's row, without its place among equals.
     pub(crate) fn row_of(&self, player: &str) -> io::Result<Option<(Position, IndexRecord, Text)>> {
         if self.players == 0 {
@@ -359,6 +383,9 @@ impl Frozen {
             let row = self.raw(position)?;
             let text = self.text(row.text)?;
             if text.player == player {
+                if self.is_removed(position) {
+                    return Ok(None);
+                }
                 return Ok(Some((Position(position), row.record, text)));
             }
             slot = (slot + 1) % self.slots;
@@ -372,8 +399,8 @@ impl Frozen {
         mut visitor: impl FnMut(IndexRecord, Text) -> io::Result<()>,
     ) -> io::Result<()> {
         let mut failed = Ok(());
-        self.visit_raw(Position(0), &mut |row| {
-            failed = self.text(row.text).and_then(|text| visitor(row.record, text));
+        self.visit_raw(Position(0), &mut |position, row| {
+            failed = self.shown(position, &row).and_then(|text| visitor(row.record, text));
             if failed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         failed
@@ -382,7 +409,7 @@ impl Frozen {
     /// Whether there is such a row.
     pub(crate) fn any(&self, mut such: impl FnMut(&IndexRecord) -> bool) -> io::Result<bool> {
         let mut found = false;
-        self.visit_raw(Position(0), &mut |row| {
+        self.visit_raw(Position(0), &mut |_, row| {
             found = such(&row.record);
             if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
@@ -392,15 +419,15 @@ impl Frozen {
     fn visit_raw(
         &self,
         from: Position,
-        visitor: &mut dyn FnMut(RawRow) -> ControlFlow<()>,
+        visitor: &mut dyn FnMut(u64, RawRow) -> ControlFlow<()>,
     ) -> io::Result<()> {
         let mut position = from.0;
         while position < self.players {
             let rows = SCAN_ROWS.min(self.players - position);
             let mut bytes = vec![0; usize::try_from(rows).unwrap_or(0) * ROW];
             self.file()?.read_at(&mut bytes, HEADER as u64 + position * ROW as u64)?;
-            for row in bytes.as_chunks::<ROW>().0 {
-                if visitor(parse_row(row)?).is_break() {
+            for (row, position) in bytes.as_chunks::<ROW>().0.iter().zip(position..) {
+                if visitor(position, parse_row(row)?).is_break() {
                     return Ok(());
                 }
             }
@@ -489,7 +516,7 @@ impl Standing for Frozen {
         visitor: &mut dyn FnMut(&str, IndexRecord) -> ControlFlow<()>,
     ) -> io::Result<()> {
         let mut failed = Ok(());
-        self.visit_raw(from, &mut |row| match self.text(row.text) {
+        self.visit_raw(from, &mut |position, row| match self.shown(position, &row) {
             Ok(text) => visitor(&text.player, row.record),
             Err(error) => {
                 failed = Err(error);
@@ -503,7 +530,8 @@ impl Standing for Frozen {
 /// Frozen standings that were looked at lately, open.
 pub(crate) struct FrozenFiles {
     disk: Arc<dyn Disk>,
-    open: quick_cache::sync::Cache<String, Arc<Frozen>>,
+    /// By name, and by how many players were taken off.
+    open: quick_cache::sync::Cache<(String, usize), Arc<Frozen>>,
 }
 
 impl FrozenFiles {
@@ -512,8 +540,13 @@ impl FrozenFiles {
     }
 
     pub(crate) fn get(&self, file: &FrozenFile) -> io::Result<Arc<Frozen>> {
-        self.open
-            .get_or_insert_with(&file.name, || Frozen::open(self.disk.as_ref(), file).map(Arc::new))
+        let open = || Frozen::open(self.disk.as_ref(), file).map(Arc::new);
+        self.open.get_or_insert_with(&key(file), open)
+    }
+
+    /// Closes a file of which other places count now, or which is removed: whoever reads it goes on.
+    pub(crate) fn close(&self, file: &FrozenFile) {
+        self.open.remove(&key(file));
     }
 
     /// Removes a file that nothing names any more.
@@ -523,9 +556,13 @@ impl FrozenFiles {
         }
         // In this order: whoever opens it in between does not keep it, and its space, for the others.
         let removed = self.disk.remove(&format!("{DIR}/{}", file.name));
-        self.open.remove(&file.name);
+        self.close(file);
         removed
     }
+}
+
+fn key(file: &FrozenFile) -> (String, usize) {
+    (file.name.clone(), file.removed.len())
 }
 
 #[cfg(test)]

@@ -1,9 +1,6 @@
 //! Importing a closed season or a snapshot whole.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, mpsc::Sender},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use standings_core::{
@@ -14,10 +11,11 @@ use standings_index::RankIndex;
 use tokio::sync::oneshot;
 
 use super::{
+    Shared,
     engine::answer,
+    jobs::Jobs,
     keeper::{self, Job},
-    record::BoardNo,
-    sequencer,
+    record::{BoardNo, ErasureNo},
 };
 use standings_engine::{Clock, EngineError, Result, ScoreRow, StandingImport};
 
@@ -35,12 +33,37 @@ pub(crate) struct Begun {
     pub(crate) order: Order,
 }
 
+/// Held while rows are gathered and written: who is erased meanwhile is remembered, and left out.
+pub(crate) struct Importing {
+    shared: Arc<Shared>,
+    /// The number of the next erasure when it began.
+    pub(crate) erasures: ErasureNo,
+}
+
+impl Importing {
+    pub(crate) fn begin(shared: &Arc<Shared>) -> Self {
+        let erasures = shared.catalog.read().next_erasure();
+        shared.importing.lock().push(erasures);
+        Self { shared: Arc::clone(shared), erasures }
+    }
+}
+
+impl Drop for Importing {
+    fn drop(&mut self) {
+        let mut importing = self.shared.importing.lock();
+        if let Some(own) = importing.iter().position(|since| *since == self.erasures) {
+            importing.swap_remove(own);
+        }
+    }
+}
+
 /// A standing being imported: its rows are gathered and ranked in memory.
 pub(super) struct Import {
-    jobs: Sender<Job>,
+    jobs: Jobs,
     board: BoardId,
     begun: Begun,
     target: Target,
+    importing: Importing,
     /// When a score was reached that comes without a time.
     default_at: Millis,
     clock: Arc<dyn Clock>,
@@ -54,10 +77,11 @@ pub(super) struct Import {
 
 impl Import {
     pub(super) fn new(
-        jobs: Sender<Job>,
+        jobs: Jobs,
         board: BoardId,
         begun: Begun,
         target: Target,
+        importing: Importing,
         default_at: Millis,
         clock: Arc<dyn Clock>,
     ) -> Self {
@@ -66,6 +90,7 @@ impl Import {
             board,
             begun,
             target,
+            importing,
             default_at,
             clock,
             rows: Box::default(),
@@ -115,13 +140,14 @@ impl StandingImport for Import {
     }
 
     async fn finish(self: Box<Self>) -> Result<u64> {
-        let Self { jobs, board, begun, target, rows, names, official_ranks, bad_row, .. } = *self;
-        if let Some((row, rule, why)) = bad_row {
+        if let Some((row, rule, why)) = self.bad_row.clone() {
             return Err(EngineError::BadRow { row, rule, why });
         }
+        let Self { jobs, board, begun, target, importing, rows, names, official_ranks, .. } = *self;
         let (reply, done) = oneshot::channel();
-        let import = keeper::Import { board, begun, target, rows, names, official_ranks, reply };
-        jobs.send(Job::Import(Box::new(import))).map_err(|_| sequencer::stopped())?;
+        let import =
+            keeper::Import { board, begun, target, importing, rows, names, official_ranks, reply };
+        jobs.send(Job::Import(Box::new(import)))?;
         answer(done).await
     }
 }

@@ -1,6 +1,6 @@
-//! The thread that writes large files in the background: checkpoints and frozen standings.
+//! Writing files in the background: checkpoints and frozen standings.
 //!
-//! One job at a time, in order. A job ends with a call on the sequencer, which logs what the new file means; until that
+//! Each of the threads does one job at a time, in order. A job ends with a call on the sequencer, which logs what the new file means; until that
 //! record is durable the file is nothing, and a crash leaves at most a file that the next start removes.
 
 use std::{
@@ -19,13 +19,13 @@ use tokio::sync::oneshot;
 
 use super::{
     Shared, backup,
-    catalog::Rows,
     checkpoint::View,
+    erasures::Hidden,
     freeze::{self, Before, Keep, Writing, folded_goal},
     frozen::{self, FrozenRow},
-    import::{Begun, Target},
+    import::{Begun, Importing, Target},
     live::Live,
-    out_of_order, purge,
+    purge,
     reads::unwritable,
     record::{BoardNo, FrozenFile, SeasonNo, SnapshotNo},
     sequencer::{Prepared, Sequencer},
@@ -43,20 +43,13 @@ pub(crate) enum Job {
     Checkpoint(Option<View>),
     /// A season that has closed, or a snapshot that was taken.
     Freeze(Freeze),
-    /// A closed season without one player.
-    Remove {
-        board: BoardNo,
-        season: SeasonNo,
-        player: PlayerId,
-        reply: oneshot::Sender<Result<()>>,
-    },
     /// A closed season or a snapshot from elsewhere.
     Import(Box<Import>),
-    /// A season past its time: the players' bests are kept, the rest goes.
-    Retire { board: BoardNo, season: SeasonNo },
+    /// Seasons past their time: the players' bests are kept, the rest goes.
+    Retire(Vec<(BoardNo, SeasonNo)>),
     /// What is left of erased players and dropped seasons goes.
     Purge,
-    /// A copy of everything. As a job, so that no other file comes or goes meanwhile.
+    /// A copy of everything.
     Backup { to: PathBuf, reply: oneshot::Sender<Result<BackupInfo>> },
     /// No more jobs will come.
     Stop,
@@ -66,6 +59,7 @@ pub(crate) enum Job {
 pub(crate) struct Freeze {
     pub(crate) board: BoardNo,
     pub(crate) what: Frozen,
+    pub(crate) rows: u64,
     /// The name of the file, never used before.
     pub(crate) name: String,
     pub(crate) reply: Option<oneshot::Sender<Result<SnapshotInfo>>>,
@@ -93,6 +87,7 @@ pub(crate) struct Import {
     pub(crate) board: BoardId,
     pub(crate) begun: Begun,
     pub(crate) target: Target,
+    pub(crate) importing: Importing,
     pub(crate) rows: Box<RankIndex>,
     pub(crate) names: HashMap<PlayerId, Name>,
     pub(crate) official_ranks: HashMap<PlayerId, u32>,
@@ -114,14 +109,11 @@ pub(crate) fn run(shared: &Arc<Shared>, jobs: &Receiver<Job>) {
         match job {
             Ok(Job::Checkpoint(view)) => checkpoint(shared, view),
             Ok(Job::Freeze(standing)) => refused.extend(freeze(shared, standing)),
-            Ok(Job::Remove { board, season, player, reply }) => {
-                let _ = reply.send(remove(shared, board, season, &player));
-            }
             Ok(Job::Import(import)) => {
                 let written = write_import(shared, &import);
                 let _ = import.reply.send(written);
             }
-            Ok(Job::Retire { board, season }) => purge::retire(shared, board, season),
+            Ok(Job::Retire(seasons)) => purge::retire(shared, &seasons),
             Ok(Job::Purge) => purge::purge(shared),
             Ok(Job::Backup { to, reply }) => {
                 let _ = reply.send(backup::backup(shared, &to));
@@ -240,7 +232,7 @@ fn freeze_snapshot(
             Writing { live, view: *view, ties: pending.ties, streaks: None }.write(shared, name)
         }
         PendingSource::File(file) => shared.frozen.get(file).and_then(|old| {
-            freeze::rewrite(shared, &old, name, file.rows(), |_, text| {
+            freeze::rewrite(shared, &old, name, file, |_, text| {
                 Ok(if text.player.is_empty() { Keep::Place } else { Keep::Row })
             })
         }),
@@ -253,40 +245,6 @@ fn freeze_snapshot(
     Ok(last.map(|date| SnapshotInfo { date, players }))
 }
 
-fn remove(shared: &Arc<Shared>, board: BoardNo, season: SeasonNo, player: &PlayerId) -> Result<()> {
-    let (current, hidden) = {
-        let catalog = shared.catalog.read();
-        let season = catalog.board_no(board).and_then(|board| board.season(season));
-        match season.map(|season| season.rows.clone()) {
-            Some(Rows::Frozen(file)) => {
-                let hidden = freeze::hidden(&catalog, file.erasures);
-                (file, hidden)
-            }
-            // Jobs run in order, so it was to be frozen before this, and the disk did not take it.
-            Some(Rows::Live(_)) => return Err(out_of_order("the season is still being written")),
-            // Its board has been deleted.
-            None => return Err(EngineError::UnknownPlayer(player.clone())),
-        }
-    };
-    let old = shared.frozen.get(&current).map_err(|error| unwritable(&error))?;
-    let found = old.row_of(player).map_err(|error| unwritable(&error))?;
-    if found.is_none() || hidden.is_some_and(|hidden| hidden.contains(player)) {
-        return Err(EngineError::UnknownPlayer(player.clone()));
-    }
-    let name = shared.queue.change_blocking(move |s| Ok(s.new_name(board, season)))?;
-    let file = freeze::rewrite(shared, &old, name, current.rows() - 1, |_, text| {
-        Ok(match text.player.as_str() {
-            "" => Keep::Place,
-            id if id == player.as_str() => Keep::Nothing,
-            _ => Keep::Row,
-        })
-    });
-    let file = file.map_err(|error| unwritable(&error))?;
-    let file = replacing(&current, file);
-    let removed = player.clone();
-    shared.queue.change_blocking(move |s| s.frozen(board, season, file, Some(removed)))
-}
-
 /// A new file with what stays of the one that it replaces.
 pub(crate) fn replacing(old: &FrozenFile, new: FrozenFile) -> FrozenFile {
     let FrozenFile { imported, carries, erasures, .. } = *old;
@@ -294,8 +252,16 @@ pub(crate) fn replacing(old: &FrozenFile, new: FrozenFile) -> FrozenFile {
 }
 
 fn write_import(shared: &Arc<Shared>, import: &Import) -> Result<u64> {
-    let Import { board, begun, target, rows, names, official_ranks, .. } = import;
-    let (players, begun) = (rows.len(), *begun);
+    let Import { board, begun, target, importing, rows, names, official_ranks, .. } = import;
+    let begun = *begun;
+    // Who is erased from here on is hidden by the file's own number.
+    let (hidden, erasures) = {
+        let catalog = shared.catalog.read();
+        (Hidden::since(catalog.erased(), importing.erasures), catalog.next_erasure())
+    };
+    let hides = |player: &str| hidden.as_ref().is_some_and(|hidden| hidden.contains(player));
+    let gone = hidden.iter().flat_map(Hidden::iter).filter(|player| rows.get(player).is_some());
+    let players = rows.len() - gone.count() as u64;
     let (id, wanted) = (board.clone(), target.clone());
     let Prepared { board: no, season, name, goal, ties } =
         shared.queue.change_blocking(move |s| s.prepare_import(&id, begun, &wanted))?;
@@ -307,6 +273,9 @@ fn write_import(shared: &Arc<Shared>, import: &Import) -> Result<u64> {
     let file = frozen::write(&shared.disk, name, ties, players, |writer| {
         let mut failed = Ok(());
         rows.scan(standings_core::Position(0), |player: &str, record| {
+            if hides(player) {
+                return std::ops::ControlFlow::Continue(());
+            }
             let streak = match goal {
                 Some(goal) if record.key.folded <= goal => before.streak(player).map(|n| n + 1),
                 _ => Ok(0),
@@ -328,7 +297,8 @@ fn write_import(shared: &Arc<Shared>, import: &Import) -> Result<u64> {
         failed
     });
     let file = file.map_err(|error| unwritable(&error))?;
-    let file = FrozenFile { imported: true, carries: before.closed, ..file };
+    let carries = before.closed;
+    let file = FrozenFile { imported: true, carries, erasures, ..file };
     let (board, target) = (board.clone(), target.clone());
     shared.queue.change_blocking(move |s| s.finish_import(&board, begun, &target, file))?;
     Ok(players)

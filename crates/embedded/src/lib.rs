@@ -2,7 +2,7 @@
 //!
 //! The log comes first ([`log`]); everything else is a view of it with a position: the standings in memory with their
 //! checkpoint ([`checkpoint`]), and the history in fjall ([`history`]). One thread writes ([`sequencer`]), one feeds the
-//! history, one writes large files ([`keeper`]); readers use the standings under short locks and never wait for a flush.
+//! history, three write files and clear away ([`jobs`]); readers use the standings under short locks and never wait for a flush.
 //!
 //! ```text
 //! data directory
@@ -20,6 +20,7 @@ mod check;
 mod checkpoint;
 pub mod disk;
 mod engine;
+mod erasures;
 mod files;
 mod found;
 mod freeze;
@@ -29,6 +30,7 @@ mod frozen;
 pub mod fuzzing;
 mod history;
 mod import;
+mod jobs;
 mod keeper;
 mod live;
 pub mod log;
@@ -41,6 +43,7 @@ mod readers;
 mod reads;
 mod rebuild;
 mod record;
+mod removal;
 mod rows;
 mod season_reads;
 mod sequencer;
@@ -55,7 +58,6 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
-        mpsc::Sender,
     },
     thread::JoinHandle,
     time::Duration,
@@ -69,14 +71,14 @@ pub use check::{CheckReport, OfflineError, check};
 use disk::Disk;
 use frozen::FrozenFiles;
 use history::History;
-use keeper::Job;
+use jobs::Jobs;
 use log::LogOptions;
 pub use mailbox::open_mailbox;
 use metrics::Metrics;
 pub use open::OpenError;
 use readers::Readers;
 pub use rebuild::{RebuildReport, rebuild};
-use record::{BoardNo, FrozenFile, LogRecord};
+use record::{BoardNo, ErasureNo, FrozenFile, LogRecord};
 use sequencer::{Command, Queue};
 
 use standings_engine::{Clock, EngineError, Result};
@@ -147,8 +149,12 @@ pub(crate) struct Shared {
     metrics: Metrics,
     /// Why nothing can be written any more, once that is so.
     broken: Mutex<Option<String>>,
-    /// Backups under way: while there are any, the log keeps its segments.
+    /// Backups under way: while there are any, the log keeps its segments, and no frozen file goes.
     backups: AtomicUsize,
+    /// Since which erasure each import that is under way has gathered rows.
+    importing: Mutex<Vec<ErasureNo>>,
+    /// Files that nothing names any more and that are yet to be removed.
+    unremoved: Mutex<Vec<FrozenFile>>,
     stopping: AtomicBool,
     /// Held until the last thread has ended: another server on the same directory would ruin both.
     _lock: std::fs::File,
@@ -175,14 +181,24 @@ impl Shared {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Removes a frozen file that no record names any more. One that stays is removed at the next start.
+    /// Removes a frozen file that no record names any more. One that stays is tried again, and removed at the next start.
     fn discard(&self, file: &FrozenFile) {
         // A backup may be about to copy it.
-        if self.backups.load(Ordering::Acquire) > 0 {
-            return;
+        let backup = self.backups.load(Ordering::Acquire) > 0;
+        let removed = if backup { Ok(()) } else { self.frozen.remove(file) };
+        if let Err(error) = &removed {
+            tracing::warn!(%error, file = file.name, "a frozen standing cannot be removed yet");
         }
-        if let Err(error) = self.frozen.remove(file) {
-            tracing::warn!(%error, file = file.name, "a frozen standing cannot be removed");
+        if backup || removed.is_err() {
+            self.unremoved.lock().push(file.clone());
+        }
+    }
+
+    /// Removes what could not be removed when it came about.
+    fn discard_again(&self) {
+        let files = std::mem::take(&mut *self.unremoved.lock());
+        for file in &files {
+            self.discard(file);
         }
     }
 }
@@ -195,7 +211,7 @@ fn out_of_order(why: &str) -> EngineError {
 /// The embedded engine.
 pub struct Embedded {
     shared: Arc<Shared>,
-    jobs: Sender<Job>,
+    jobs: Jobs,
     threads: Mutex<Option<Threads>>,
     readers: Readers,
 }
@@ -203,7 +219,7 @@ pub struct Embedded {
 struct Threads {
     sequencer: JoinHandle<()>,
     historian: JoinHandle<()>,
-    keeper: JoinHandle<()>,
+    background: Vec<JoinHandle<()>>,
 }
 
 impl Embedded {
@@ -238,7 +254,7 @@ impl Drop for Embedded {
         if self.threads.lock().take().is_some() {
             self.shared.stopping.store(true, Ordering::Release);
             let _ = self.shared.queue.send(Command::Stop);
-            let _ = self.jobs.send(Job::Stop);
+            self.jobs.stop();
             self.shared.history.close();
         }
     }

@@ -29,6 +29,7 @@ use super::{
     files,
     frozen::{self, FrozenFiles},
     history::{Group, History, HistoryError},
+    jobs::Jobs,
     keeper,
     log::{Log, LogError, LogOptions, Opened},
     metrics::Metrics,
@@ -243,7 +244,7 @@ pub(crate) fn open(options: Options, clock: Arc<dyn Clock>) -> Result<Arc<Embedd
     let Recovered { lock, disk, catalog, history, log, checkpoint, replayed_bytes, repaired } =
         recovered;
     let (commands, waiting) = mpsc::channel();
-    let (jobs, waiting_jobs) = mpsc::channel();
+    let (jobs, waiting_jobs) = Jobs::new();
     let metrics = Metrics::default();
     if repaired {
         metrics.repairs.inc();
@@ -259,6 +260,8 @@ pub(crate) fn open(options: Options, clock: Arc<dyn Clock>) -> Result<Arc<Embedd
         metrics,
         broken: Mutex::new(None),
         backups: 0.into(),
+        importing: Mutex::default(),
+        unremoved: Mutex::default(),
         _lock: lock,
         stopping: false.into(),
     });
@@ -268,11 +271,14 @@ pub(crate) fn open(options: Options, clock: Arc<dyn Clock>) -> Result<Arc<Embedd
     // is no reason not to answer reads.
     let _ = sequencer.roll_seasons(shared.clock.now());
     let for_history = Arc::clone(&shared);
-    let for_keeper = Arc::clone(&shared);
+    let background = waiting_jobs.into_iter().map(|(name, waiting)| {
+        let shared = Arc::clone(&shared);
+        spawn(name, move || keeper::run(&shared, &waiting))
+    });
     let threads = Threads {
         sequencer: spawn("sequencer", move || sequencer.run())?,
         historian: spawn("historian", move || for_history.history.feed())?,
-        keeper: spawn("keeper", move || keeper::run(&for_keeper, &waiting_jobs))?,
+        background: background.collect::<Result<_, _>>()?,
     };
     let threads = Mutex::new(Some(threads));
     Ok(Arc::new(Embedded { shared, jobs, threads, readers: super::readers::Readers::default() }))

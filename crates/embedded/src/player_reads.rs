@@ -30,7 +30,7 @@ impl Shared {
         let suspected = {
             let catalog = self.catalog.read();
             let erased = catalog.erased();
-            !erased.is_empty() && friends.iter().any(|friend| erased.contains_key(friend))
+            !erased.is_empty() && friends.iter().any(|friend| erased.get(friend).is_some())
         };
         if !suspected {
             return Ok(friends);

@@ -10,22 +10,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-use standings_core::{Millis, PlayerId, SeasonSpan, best::Best, limits::MAX_AHEAD};
+use standings_core::{
+    IndexRecord, Millis, PlayerId, SeasonSpan, best::Best, limits::MAX_AHEAD,
+};
 
 use super::{
     Shared,
     catalog::{BoardState, Rows},
+    erasures::Hidden,
     freeze::{self, Keep},
     frozen,
     history::{HistoryError, Present},
-    keeper::{self, replacing},
+    keeper::{Frozen, replacing},
     out_of_order,
-    record::{BoardNo, ErasureNo, FrozenFile, SeasonNo, SnapshotNo},
+    record::{BoardNo, ErasureNo, FrozenFile, SeasonNo},
     sequencer::Sequencer,
 };
 use standings_engine::EngineError;
 
-/// How long the history may take to catch up before something is left for the next time: other jobs wait.
+/// How long the history may take to catch up before something is left for the next time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why something is left for the next time.
@@ -39,45 +42,82 @@ enum Left {
     Engine(#[from] EngineError),
 }
 
-/// Keeps the bests of an expired season, and drops it.
-pub(crate) fn retire(shared: &Arc<Shared>, board: BoardNo, season: SeasonNo) {
-    if let Err(error) = try_retire(shared, board, season) {
-        tracing::warn!(%error, board, season, "an expired season is not dropped yet");
+/// Keeps the bests of expired seasons, clears away their events, and drops them.
+pub(crate) fn retire(shared: &Arc<Shared>, seasons: &[(BoardNo, SeasonNo)]) {
+    if let Err(error) = try_retire(shared, seasons) {
+        tracing::warn!(%error, "expired seasons are not dropped yet");
     }
 }
 
-fn try_retire(shared: &Arc<Shared>, board: BoardNo, season: SeasonNo) -> Result<(), Left> {
-    let found = {
-        let catalog = shared.catalog.read();
-        let found = catalog.board_no(board).and_then(|board| board.season(season));
-        found.filter(|season| season.expired).and_then(|season| match &season.rows {
-            Rows::Frozen(file) => Some((Arc::clone(file), season.span.clone())),
-            Rows::Live(_) => None,
-        })
-    };
-    let Some((file, span)) = found else { return Ok(()) };
-    if still_counts(shared, board, &file, &span)? {
+fn try_retire(shared: &Arc<Shared>, seasons: &[(BoardNo, SeasonNo)]) -> Result<(), Left> {
+    let mut due = Vec::new();
+    for &(board, season) in seasons {
+        let Some((file, span)) = expired(shared, board, season) else { continue };
+        match still_counts(shared, board, &file, &span) {
+            Ok(true) => {}
+            Ok(false) => due.push((board, season, file, span)),
+            // One that cannot be read does not keep the others.
+            Err(error) => tracing::warn!(%error, board, season, "an expired season cannot be read"),
+        }
+    }
+    if due.is_empty() {
         return Ok(());
     }
-    let hidden = || freeze::hidden(&shared.catalog.read(), file.erasures);
-    if !file.name.is_empty() {
-        if shared.history.erases() {
-            // Bests go into the store at once. An erasure that is still on its way there would take them for older.
-            catch_up(shared)?;
+    // All that they had must be where it is cleared away, and an erasure on its way there would take bests that are kept now for older.
+    let position = shared.queue.change_blocking(Sequencer::flush)?;
+    catch_up(shared, position)?;
+    let mut retired = Ok(());
+    for (board, season, file, span) in due {
+        if shared.stopping() {
+            break;
         }
-        let frozen = shared.frozen.get(&file)?;
-        shared.history.keep_bests(board, hidden, |keep| {
-            frozen.rows(|record, text| {
-                if text.player.is_empty() {
-                    return Ok(());
-                }
-                let (folded, starts_at, season) =
-                    (record.key.folded, span.starts_at, span.id.clone());
-                keep(&text.player, Best { folded, starts_at, season }).map_err(io::Error::other)
-            })?;
-            Ok::<_, Left>(())
-        })?;
+        if let Err(error) = retire_one(shared, (board, season), &file, &span) {
+            retired = Err(error);
+        }
     }
+    retired
+}
+
+/// The file and the span of a season that is expired and written.
+fn expired(
+    shared: &Shared,
+    board: BoardNo,
+    season: SeasonNo,
+) -> Option<(Arc<FrozenFile>, SeasonSpan)> {
+    let catalog = shared.catalog.read();
+    let season = catalog.board_no(board)?.season(season).filter(|season| season.expired)?;
+    match &season.rows {
+        Rows::Frozen(file) => Some((Arc::clone(file), season.span.clone())),
+        Rows::Live(_) => None,
+    }
+}
+
+fn retire_one(
+    shared: &Arc<Shared>,
+    place: (BoardNo, SeasonNo),
+    file: &FrozenFile,
+    span: &SeasonSpan,
+) -> Result<(), Left> {
+    let (board, season) = place;
+    let hidden = || Hidden::since(shared.catalog.read().erased(), file.erasures);
+    let frozen = shared.frozen.get(file)?;
+    let players = |visit: &mut dyn FnMut(&str, &IndexRecord) -> Result<(), HistoryError>| {
+        frozen.rows(|record, text| {
+            // Where someone was erased there is only a place.
+            let seen = !text.player.is_empty();
+            if seen { visit(&text.player, &record).map_err(io::Error::other) } else { Ok(()) }
+        })
+    };
+    shared.history.keep_bests(board, hidden, |keep| {
+        players(&mut |player, record| {
+            let (folded, starts_at, season) = (record.key.folded, span.starts_at, span.id.clone());
+            keep(player, Best { folded, starts_at, season })
+        })
+        .map_err(Left::from)
+    })?;
+    shared.history.clear_season(place, frozen::named_at(&file.name), |clear| {
+        players(&mut |player, _| clear(player)).map_err(Left::from)
+    })?;
     shared.queue.change_blocking(move |s| s.season_retired(board, season))?;
     Ok(())
 }
@@ -115,14 +155,17 @@ pub(crate) fn purge(shared: &Arc<Shared>) {
             tracing::warn!(%error, "clearing away is left for the next time");
         }
     };
-    attempt(sweep);
+    shared.discard_again();
     attempt(expire_ids);
     retire_expired(shared);
     attempt(clear_gone);
     attempt(purge_erased);
     if shared.catalog.read().traces {
         // With a new checkpoint the log drops its segments from before.
-        keeper::checkpoint(shared, None);
+        let _ = shared.queue.change_blocking(|s| {
+            s.ask_checkpoint();
+            Ok(())
+        });
     }
 }
 
@@ -137,28 +180,24 @@ fn retire_expired(shared: &Arc<Shared>) {
         let seasons = catalog.boards().flat_map(|b| b.seasons.iter().map(|s| (b.no, s)));
         seasons.filter(|(_, s)| s.expired).map(|(board, s)| (board, s.no)).collect()
     };
-    for (board, season) in expired {
-        retire(shared, board, season);
-    }
+    retire(shared, &expired);
 }
 
-/// Clears away the events of seasons and boards that are gone.
+/// Clears away what is left of boards that are gone, and of seasons that went with the rules that they had.
 fn clear_gone(shared: &Arc<Shared>) -> Result<(), Left> {
-    let (present, gone) = {
-        let catalog = shared.catalog.read();
-        (present(&catalog), catalog.gone())
-    };
+    let gone = shared.catalog.read().gone();
     if shared.history.cleared()? != gone {
         // What is gone must not come back with a power cut, and its last events must be where they are cleared away.
-        catch_up(shared)?;
-        shared.history.clear_gone(present, gone)?;
+        let position = shared.queue.change_blocking(Sequencer::flush)?;
+        catch_up(shared, position)?;
+        let present = present(&shared.catalog.read());
+        shared.history.clear_gone(&present, gone, || shared.stopping())?;
     }
     Ok(())
 }
 
-/// Makes the log durable up to now, and waits until the history has all of it.
-fn catch_up(shared: &Arc<Shared>) -> Result<(), Left> {
-    let (_, position) = shared.queue.change_blocking(Sequencer::seal)?;
+/// Waits until the history has all records before a position.
+fn catch_up(shared: &Arc<Shared>, position: u64) -> Result<(), Left> {
     let started = Instant::now();
     while shared.history.position() < position {
         // Without room it does not move, and other steps need not wait for that one after the other.
@@ -173,24 +212,6 @@ fn catch_up(shared: &Arc<Shared>) -> Result<(), Left> {
     Ok(())
 }
 
-/// Removes files that nothing names and that could not be removed when that came about. This is the only thread that makes
-/// any, so none of them is about to be named.
-fn sweep(shared: &Arc<Shared>) -> Result<(), Left> {
-    let files = shared.disk.list(frozen::DIR)?.into_iter().map(|file| file.name);
-    let left: Vec<_> = {
-        let catalog = shared.catalog.read();
-        let files = files.map(|name| Arc::new(FrozenFile { name, ..FrozenFile::default() }));
-        files.filter(|file| !catalog.uses(file)).collect()
-    };
-    if !left.is_empty() {
-        shared.queue.change_blocking(move |s| {
-            s.discard(&left);
-            Ok(())
-        })?;
-    }
-    Ok(())
-}
-
 fn present(catalog: &super::catalog::Catalog) -> Present {
     let seasons = |board: &BoardState| board.seasons.iter().map(|season| season.no).collect();
     let boards = catalog.boards().map(|board| (board.no, (board.next_season, seasons(board))));
@@ -199,10 +220,11 @@ fn present(catalog: &super::catalog::Catalog) -> Present {
 
 /// Takes what is left of erased players out of every file.
 fn purge_erased(shared: &Arc<Shared>) -> Result<(), Left> {
-    // Who may still be in something that is yet to be written must be known until it is.
+    // Who may still be in something that is yet to be written, or is being imported, must be known until that is done.
     let (erased, before) = {
         let catalog = shared.catalog.read();
-        let before = catalog.settled_erasures();
+        let importing = shared.importing.lock().iter().copied().min();
+        let before = catalog.settled_erasures().min(importing.unwrap_or(ErasureNo::MAX));
         let erased = catalog.erased().iter().filter(|(_, erased)| erased.number < before);
         (erased.map(|(who, erased)| (who.clone(), *erased)).collect::<HashMap<_, _>>(), before)
     };
@@ -211,19 +233,20 @@ fn purge_erased(shared: &Arc<Shared>) -> Result<(), Left> {
     }
     // One that cannot be written anew does not keep what is elsewhere.
     let mut blanked = Ok(());
-    for (board, place, file) in files(shared) {
+    for (board, what, file) in files(shared) {
         let hidden: HashSet<PlayerId> = erased
             .iter()
             .filter(|(_, erased)| erased.number >= file.erasures)
             .map(|(player, _)| player.clone())
             .collect();
-        if let Err(error) = blank(shared, board, place, &file, &hidden, before) {
+        if let Err(error) = blank(shared, board, what, &file, &hidden, before) {
             tracing::warn!(%error, file = file.name, "erased players cannot be taken out yet");
             blanked = Err(error);
         }
     }
     // The history must have seen the erasures before it is asked to forget what is left.
-    catch_up(shared)?;
+    let (_, position) = shared.queue.change_blocking(Sequencer::seal)?;
+    catch_up(shared, position)?;
     shared.history.clear_erased(before)?;
     if blanked.is_ok() {
         shared.history.forget_erasures(before)?;
@@ -236,27 +259,20 @@ fn purge_erased(shared: &Arc<Shared>) -> Result<(), Left> {
     Ok(())
 }
 
-/// Where a file belongs.
-#[derive(Clone, Copy)]
-enum Place {
-    Season(SeasonNo),
-    Snapshot(SnapshotNo),
-}
-
 /// All frozen standings.
-fn files(shared: &Shared) -> Vec<(BoardNo, Place, Arc<FrozenFile>)> {
+fn files(shared: &Shared) -> Vec<(BoardNo, Frozen, Arc<FrozenFile>)> {
     let catalog = shared.catalog.read();
     let mut files = Vec::new();
     for board in catalog.boards() {
         for season in &board.seasons {
             if let Rows::Frozen(file) = &season.rows {
-                files.push((board.no, Place::Season(season.no), Arc::clone(file)));
+                files.push((board.no, Frozen::Season(season.no), Arc::clone(file)));
             }
         }
         let mut seen = HashSet::new();
         for snapshot in board.snapshots.list() {
             if let Some(file) = snapshot.file().filter(|file| seen.insert(file.name.clone())) {
-                files.push((board.no, Place::Snapshot(snapshot.of.snapshot), Arc::clone(file)));
+                files.push((board.no, Frozen::Snapshot(snapshot.of.snapshot), Arc::clone(file)));
             }
         }
     }
@@ -268,7 +284,7 @@ fn files(shared: &Shared) -> Vec<(BoardNo, Place, Arc<FrozenFile>)> {
 fn blank(
     shared: &Arc<Shared>,
     board: BoardNo,
-    place: Place,
+    what: Frozen,
     file: &Arc<FrozenFile>,
     hidden: &HashSet<PlayerId>,
     before: ErasureNo,
@@ -281,18 +297,16 @@ fn blank(
     if !found {
         return Ok(());
     }
-    let number = match place {
-        Place::Season(number) | Place::Snapshot(number) => number,
+    let number = match what {
+        Frozen::Season(number) | Frozen::Snapshot(number) => number,
     };
     let name = shared.queue.change_blocking(move |s| Ok(s.new_name(board, number)))?;
-    let new = freeze::rewrite(shared, &old, name, file.rows(), |_, text| {
+    let new = freeze::rewrite(shared, &old, name, file, |_, text| {
         let gone = text.player.is_empty() || hidden.contains(text.player.as_str());
         Ok(if gone { Keep::Place } else { Keep::Row })
     })?;
     let new = FrozenFile { erasures: before, blanked: true, ..replacing(file, new) };
-    shared.queue.change_blocking(move |s| match place {
-        Place::Season(season) => s.frozen(board, season, new, None),
-        Place::Snapshot(snapshot) => s.store_snapshot(board, snapshot, new),
-    })?;
+    let old = Arc::clone(file);
+    shared.queue.change_blocking(move |s| s.rewritten(board, what, &old, &new))?;
     Ok(())
 }

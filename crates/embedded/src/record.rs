@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 use standings_core::{
-    BoardId, EventId, KeyName, LocalDate, Millis, PlayerId, Profile, Score, SeasonId, board::Ties,
-    rule::Entry,
+    BoardId, EventId, KeyName, LocalDate, Millis, PlayerId, Position, Profile, Score, SeasonId,
+    board::Ties, rule::Entry,
 };
 
 use super::log::Frame;
@@ -140,6 +140,8 @@ pub(crate) struct FrozenFile {
     pub(crate) ties: Ties,
     /// The places that erased players have left, in order: the others keep their ranks.
     pub(crate) holes: Vec<u64>,
+    /// The places of players who were taken off it since it was written, in order: ranks close up over them.
+    pub(crate) removed: Vec<u64>,
     /// Whether it came from elsewhere: the ledger has no events from which it could be recomputed.
     pub(crate) imported: bool,
     /// Whether it has official ranks that someone else gave.
@@ -157,7 +159,21 @@ pub(crate) struct FrozenFile {
 impl FrozenFile {
     /// Its rows.
     pub(crate) fn rows(&self) -> u64 {
-        self.players + self.holes.len() as u64
+        self.players + (self.holes.len() + self.removed.len()) as u64
+    }
+
+    /// The same without one of its rows.
+    pub(crate) fn without(&self, position: Position, folded: i64, streak: u32) -> Self {
+        let mut file = Self { blanked: false, ..self.clone() };
+        file.players -= 1;
+        file.total -= i128::from(folded);
+        let place = file.removed.partition_point(|removed| *removed < position.0);
+        file.removed.insert(place, position.0);
+        for count in file.streaks.iter_mut().filter(|count| count.length == streak) {
+            count.players -= 1;
+        }
+        file.streaks.retain(|count| count.players > 0);
+        file
     }
 }
 

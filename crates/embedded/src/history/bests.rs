@@ -1,13 +1,11 @@
 //! The best that players had in seasons that are gone.
 
-use std::{collections::HashSet, sync::Arc};
-
 use compact_str::CompactString;
 use fjall::PersistMode;
 use standings_core::{PlayerId, best::Best};
 
 use super::{History, HistoryError, Result};
-use crate::record::BoardNo;
+use crate::{erasures::Hidden, record::BoardNo};
 
 /// Rows kept in one batch.
 const BATCH_ROWS: usize = 16_384;
@@ -29,7 +27,7 @@ impl History {
     pub(crate) fn keep_bests<E: From<HistoryError>>(
         &self,
         board: BoardNo,
-        hidden: impl Fn() -> Option<Arc<HashSet<PlayerId>>>,
+        hidden: impl Fn() -> Option<Hidden>,
         visit: impl FnOnce(&mut dyn FnMut(&str, Best) -> Result<()>) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let mut rows: Vec<(CompactString, Best)> = Vec::new();
@@ -44,16 +42,16 @@ impl History {
     fn keep(
         &self,
         board: BoardNo,
-        hidden: impl Fn() -> Option<Arc<HashSet<PlayerId>>>,
+        hidden: impl Fn() -> Option<Hidden>,
         rows: &mut Vec<(CompactString, Best)>,
     ) -> Result<()> {
         self.room_for(rows.len())?;
         let _changing = self.changing.lock();
         // Asked only now: who is erased after this is erased from the store after this, and what is kept here goes with it.
-        let hidden = hidden().unwrap_or_default();
+        let hidden = hidden();
+        let seen = |player: &str| hidden.as_ref().is_none_or(|hidden| !hidden.contains(player));
         let mut batch = self.db.batch();
-        for (player, best) in rows.drain(..).filter(|(player, _)| !hidden.contains(player.as_str()))
-        {
+        for (player, best) in rows.drain(..).filter(|(player, _)| seen(player)) {
             let key = best_key(&player, board);
             let known: Option<Best> = match self.bests.get(&key)? {
                 Some(bytes) => Some(postcard::from_bytes(&bytes)?),

@@ -1,25 +1,22 @@
 //! Clearing away what is past its time, for good.
 //!
-//! Events of seasons and boards that are gone are left out when the store is compacted: one pass, nothing to scan or to mark.
-//! What is left of erased players is taken out of lists that name them, and then compacted away likewise.
+//! What goes is removed key by key, in batches that hold nobody up. A season's events are found by its players, whom its file lists
+//! (with those who were taken off it, whom `removals` lists), so clearing one costs in proportion to what it had. Deleted boards
+//! leave no such list: for them everything is walked through once, in pieces. Space comes back as the store merges.
+//!
+//! What is left of erased players is taken out of lists that name them, and the store is merged at once, so that no byte stays.
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
-use fjall::{
-    Keyspace, OwnedWriteBatch, PersistMode,
-    compaction::filter::{
-        CompactionFilter, CompactionFilterResult, Context, Factory, ItemAccessor, Verdict,
-    },
-};
+use fjall::{Guard, Keyspace, OwnedWriteBatch, PersistMode, UserKey};
 use standings_core::{Millis, PlayerId};
 
 use super::{
     History, HistoryError, Result, StoredEvent, bests::board_of, event_key, friends::StoredFriends,
-    names::name_key, split_event_key,
+    names::name_key, season_key, split_event_key, split_season_key,
 };
 use crate::record::{BoardNo, ErasureNo, LogRecord, SeasonNo};
 
@@ -28,7 +25,7 @@ use crate::record::{BoardNo, ErasureNo, LogRecord, SeasonNo};
 pub(crate) struct Present {
     pub(crate) next_board: BoardNo,
     /// For each board the seasons, and the number of the next one.
-    pub(crate) boards: HashMap<BoardNo, (SeasonNo, Vec<SeasonNo>)>,
+    pub(crate) boards: HashMap<BoardNo, (SeasonNo, HashSet<SeasonNo>)>,
 }
 
 impl Present {
@@ -45,101 +42,138 @@ impl Present {
     }
 }
 
+/// The key of who was taken off a season.
+pub(super) fn removal_key(place: (BoardNo, SeasonNo), player: &str) -> Vec<u8> {
+    [&season_key(place)[..], player.as_bytes()].concat()
+}
+
+/// The key of scores that were set in a season by a record.
+pub(super) fn import_key(place: (BoardNo, SeasonNo), seq: u64) -> Vec<u8> {
+    [&season_key(place)[..], &seq.to_be_bytes()].concat()
+}
+
+/// The number of the record of such a key.
+pub(super) fn import_seq(key: &[u8]) -> Result<u64> {
+    key.last_chunk().copied().map(u64::from_be_bytes).ok_or(HistoryError::Key)
+}
+
+/// Keys that are removed in one batch.
+const BATCH: usize = if cfg!(test) { 16 } else { 4096 };
+/// Rows that are walked through with one look at the store.
+const PIECE: usize = 4 * BATCH;
 /// Space that must be left beside a merge.
 const COMPACTION_RESERVE: u64 = 128 << 20;
 /// How long the store may take to write what it has in memory, at most some tens of megabytes.
 const FLUSH_LIMIT: Duration = Duration::from_secs(60);
 
-/// A filter for each keyspace that has one.
-type Filters = Arc<dyn Fn(&str) -> Option<Arc<dyn Factory>> + Send + Sync>;
+/// Keys on their way out.
+struct Clearing<'a> {
+    history: &'a History,
+    keys: Vec<(Keyspace, UserKey)>,
+}
 
-/// What compactions leave out, while there is anything.
-#[derive(Clone, Default)]
-pub(super) struct Gone(Arc<Mutex<Option<Arc<Present>>>>);
-
-impl Gone {
-    fn present(&self) -> Option<Arc<Present>> {
-        self.0.lock().ok()?.clone()
+impl<'a> Clearing<'a> {
+    fn new(history: &'a History) -> Self {
+        Self { history, keys: Vec::new() }
     }
 
-    fn set(&self, present: Option<Arc<Present>>) {
-        if let Ok(mut gone) = self.0.lock() {
-            *gone = present;
+    fn remove(&mut self, keyspace: &Keyspace, key: UserKey) -> Result<()> {
+        self.keys.push((keyspace.clone(), key));
+        if self.keys.len() >= BATCH { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.history.room_for(self.keys.len())?;
+        let _changing = self.history.changing.lock();
+        let mut batch = self.history.db.batch();
+        for (keyspace, key) in self.keys.drain(..) {
+            batch.remove(&keyspace, key);
         }
+        // Out of this process at once, as long as there is room for it.
+        batch.durability(Some(PersistMode::Buffer)).commit()?;
+        Ok(())
     }
 
-    /// The filters by keyspace.
-    pub(super) fn filters(&self) -> Filters {
-        let gone = self.clone();
-        Arc::new(move |keyspace| {
-            let kind = match keyspace {
-                "events" => Kind::Events,
-                "imports" => Kind::Imports,
-                "bests" => Kind::Bests,
-                _ => return None,
-            };
-            Some(Arc::new(FilterFactory { gone: gone.clone(), kind }) as Arc<dyn Factory>)
-        })
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Events,
-    Imports,
-    Bests,
-}
-
-struct FilterFactory {
-    gone: Gone,
-    kind: Kind,
-}
-
-impl Factory for FilterFactory {
-    fn name(&self) -> &'static str {
-        "gone"
-    }
-
-    fn make_filter(&self, _: &Context) -> Box<dyn CompactionFilter> {
-        Box::new(Filter { present: self.gone.present(), kind: self.kind })
-    }
-}
-
-struct Filter {
-    present: Option<Arc<Present>>,
-    kind: Kind,
-}
-
-impl CompactionFilter for Filter {
-    fn filter_item(&mut self, item: ItemAccessor<'_>, _: &Context) -> CompactionFilterResult {
-        let Some(present) = &self.present else { return Ok(Verdict::Keep) };
-        let place = match self.kind {
-            // What players had in seasons that are gone goes with the board.
-            Kind::Bests => {
-                let gone = board_of(item.key()).is_some_and(|board| present.is_board_gone(board));
-                return Ok(if gone { Verdict::Destroy } else { Verdict::Keep });
+    /// A player's events in a season, all of which come before a number.
+    fn events(&mut self, player: &str, place: (BoardNo, SeasonNo), before: u64) -> Result<()> {
+        let events = &self.history.events;
+        for guard in events.range(event_key(player, place.0, 0)..event_key(player, place.0, before))
+        {
+            self.history.note_look();
+            let (key, value) = guard.into_inner()?;
+            if postcard::from_bytes::<StoredEvent>(&value)?.season() == place.1 {
+                self.remove(events, key)?;
             }
-            Kind::Events => {
-                let event = postcard::from_bytes(&item.value()?).ok();
-                split_event_key(item.key()).ok().zip(event).map(|((_, board, _), event)| {
-                    let (StoredEvent::Accepted { season, .. }
-                    | StoredEvent::Removed { season, .. }) = event;
-                    (board, season)
-                })
+        }
+        Ok(())
+    }
+
+    /// All rows of a season in a keyspace whose keys begin with it.
+    fn season(&mut self, keyspace: &Keyspace, place: (BoardNo, SeasonNo)) -> Result<()> {
+        for guard in keyspace.prefix(season_key(place)) {
+            self.remove(keyspace, guard.key()?)?;
+        }
+        Ok(())
+    }
+
+    /// Removes rows wherever they are, in pieces; whether it came to the end.
+    fn walk(
+        &mut self,
+        keyspace: &Keyspace,
+        is_gone: impl Fn(Guard) -> Result<(UserKey, bool)>,
+        stopping: &impl Fn() -> bool,
+    ) -> Result<bool> {
+        let mut from = Vec::new();
+        loop {
+            if stopping() {
+                return Ok(false);
             }
-            Kind::Imports => match postcard::from_bytes(&item.value()?) {
-                Ok(LogRecord::Scores { board, season, .. }) => Some((board, season)),
-                _ => None,
-            },
-        };
-        let gone = place.is_some_and(|(board, season)| present.is_gone(board, season));
-        // Whatever else was written under the same key is of the same season, and goes likewise: nothing older reappears.
-        Ok(if gone { Verdict::Destroy } else { Verdict::Keep })
+            let mut seen = 0;
+            for guard in keyspace.range(from.clone()..).take(PIECE) {
+                seen += 1;
+                let (key, gone) = is_gone(guard)?;
+                // The next piece begins right after this key.
+                from = [&key, &[0][..]].concat();
+                if gone {
+                    self.remove(keyspace, key)?;
+                }
+            }
+            if seen < PIECE {
+                return Ok(true);
+            }
+        }
     }
 }
 
 impl History {
-    /// How many seasons and boards had gone when their events were last cleared away.
+    /// Clears away the imports of a season, the events of these players and of those who were taken off it, all of which come before a
+    /// number. Doing it twice is harmless. It is durable when this returns.
+    pub(crate) fn clear_season<E: From<HistoryError>>(
+        &self,
+        place: (BoardNo, SeasonNo),
+        before: u64,
+        visit: impl FnOnce(&mut dyn FnMut(&str) -> Result<()>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let mut clearing = Clearing::new(self);
+        visit(&mut |player| clearing.events(player, place, before))?;
+        self.clear_rest(&mut clearing, place)?;
+        Ok(())
+    }
+
+    fn clear_rest(&self, clearing: &mut Clearing<'_>, place: (BoardNo, SeasonNo)) -> Result<()> {
+        for guard in self.removals.prefix(season_key(place)) {
+            let key = guard.key()?;
+            let player = std::str::from_utf8(&key[season_key(place).len()..]);
+            // One of them may have come after its file was named.
+            clearing.events(player.map_err(|_| HistoryError::Key)?, place, u64::MAX)?;
+        }
+        clearing.season(&self.removals, place)?;
+        clearing.season(&self.imports, place)?;
+        clearing.flush()?;
+        self.persist()
+    }
+
+    /// How many boards had gone when what was left of them was last cleared away.
     pub(crate) fn cleared(&self) -> Result<u64> {
         match self.meta.get("cleared")? {
             Some(bytes) => {
@@ -149,16 +183,41 @@ impl History {
         }
     }
 
-    /// Clears away the events of seasons and boards that are gone; so many had gone by then.
-    pub(crate) fn clear_gone(&self, present: Present, gone: u64) -> Result<()> {
-        self.gone.set(Some(Arc::new(present)));
-        let mut all = [&self.events, &self.imports, &self.bests].into_iter();
-        let compacted = all.try_for_each(|keyspace| self.compact(keyspace));
-        self.gone.set(None);
-        compacted?;
-        self.room_for(1)?;
-        self.meta.insert("cleared", gone.to_be_bytes())?;
-        self.persist()
+    /// Clears away what is left of boards and seasons of which no list tells what they had; so many had gone by then.
+    pub(crate) fn clear_gone(
+        &self,
+        present: &Present,
+        gone: u64,
+        stopping: impl Fn() -> bool,
+    ) -> Result<()> {
+        let of_season = |guard: Guard| {
+            let key = guard.key()?;
+            let (board, season) = split_season_key(&key)?;
+            Ok((key, present.is_gone(board, season)))
+        };
+        let of_event = |guard: Guard| {
+            let (key, value) = guard.into_inner()?;
+            let board = split_event_key(&key)?.1;
+            let season = postcard::from_bytes::<StoredEvent>(&value)?.season();
+            Ok((key, present.is_gone(board, season)))
+        };
+        // What players had in seasons that are gone goes with the board.
+        let of_board = |guard: Guard| {
+            let key = guard.key()?;
+            let gone = board_of(&key).is_some_and(|board| present.is_board_gone(board));
+            Ok((key, gone))
+        };
+        let mut clearing = Clearing::new(self);
+        let whole = clearing.walk(&self.imports, of_season, &stopping)?
+            && clearing.walk(&self.removals, of_season, &stopping)?
+            && clearing.walk(&self.events, of_event, &stopping)?
+            && clearing.walk(&self.bests, of_board, &stopping)?;
+        clearing.flush()?;
+        if whole {
+            self.meta.insert("cleared", gone.to_be_bytes())?;
+            self.persist()?;
+        }
+        Ok(())
     }
 
     /// Takes everything about a player out of the store, as far as it is by player.
@@ -167,10 +226,14 @@ impl History {
         for guard in self.events.range(low..=high) {
             let (key, value) = guard.into_inner()?;
             let (_, board, _) = split_event_key(&key)?;
-            if let StoredEvent::Accepted { event_id: Some(id), entry, .. } =
-                postcard::from_bytes(&value)?
-            {
-                self.remove_id(batch, (board, &id), player, entry.updated_at)?;
+            match postcard::from_bytes(&value)? {
+                StoredEvent::Accepted { event_id: Some(id), entry, .. } => {
+                    self.remove_id(batch, (board, &id), player, entry.updated_at)?;
+                }
+                StoredEvent::Removed { season, .. } => {
+                    batch.remove(&self.removals, removal_key((board, season), player));
+                }
+                StoredEvent::Accepted { .. } => {}
             }
             batch.remove(&self.events, key);
         }
@@ -230,7 +293,7 @@ impl History {
         }
         for guard in self.imports.iter() {
             let (key, value) = guard.into_inner()?;
-            let seq = u64::from_be_bytes(key.as_ref().try_into().map_err(|_| HistoryError::Key)?);
+            let seq = import_seq(&key)?;
             let LogRecord::Scores { board, season, at, mut rows } = postcard::from_bytes(&value)?
             else {
                 continue;
@@ -258,7 +321,8 @@ impl History {
     pub(crate) fn compact_all(&self) -> Result<()> {
         let ids = self.ids.buckets().into_iter().map(|(_, ids)| ids);
         let all = [&self.events, &self.players, &self.names, &self.friends, &self.bests];
-        let all = all.into_iter().chain([&self.catalog, &self.imports, &self.meta]).cloned();
+        let all = all.into_iter().chain([&self.removals, &self.catalog, &self.imports, &self.meta]);
+        let all = all.cloned();
         let mut seen = HashSet::new();
         for keyspace in all.chain(ids).filter(|keyspace| seen.insert(keyspace.id())) {
             self.compact(&keyspace)?;
@@ -293,6 +357,11 @@ impl History {
 
 #[cfg(test)]
 impl History {
+    /// How many rows were looked at to find what goes, since this was last asked.
+    pub(crate) fn looks(&self) -> u64 {
+        self.looks.swap(0, std::sync::atomic::Ordering::Relaxed)
+    }
+
     /// How many bests there are.
     pub(crate) fn bests(&self) -> Result<usize> {
         self.bests

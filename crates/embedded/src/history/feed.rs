@@ -10,8 +10,13 @@ use fjall::{OwnedWriteBatch, PersistMode};
 use standings_core::{PlayerId, Profile};
 
 use super::{
-    Group, History, HistoryError, Result, StoredEvent, event_key, friends::StoredFriends,
-    names::name_key, rows, rows::Rows,
+    Group, History, HistoryError, Result, StoredEvent,
+    clearing::{import_key, removal_key},
+    event_key,
+    friends::StoredFriends,
+    names::name_key,
+    rows,
+    rows::Rows,
 };
 use crate::record::LogRecord;
 
@@ -242,13 +247,15 @@ impl History {
         match record {
             // Events go into the store sorted; see `store_tables`.
             LogRecord::Event(_) => {}
-            LogRecord::Scores { .. } => {
-                batch.insert(&self.imports, seq.to_be_bytes(), postcard::to_stdvec(record)?);
+            LogRecord::Scores { board, season, .. } => {
+                let key = import_key((*board, *season), seq);
+                batch.insert(&self.imports, key, postcard::to_stdvec(record)?);
             }
             LogRecord::EntryRemoved { board, season, player, at } => {
                 let stored = StoredEvent::Removed { season: *season, at: *at };
                 let key = event_key(player, *board, seq);
                 batch.insert(&self.events, key, postcard::to_stdvec(&stored)?);
+                batch.insert(&self.removals, removal_key((*board, *season), player), "");
             }
             LogRecord::PlayerPut { player, profile } => {
                 let before = match profiles.remove(player) {

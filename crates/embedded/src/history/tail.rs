@@ -184,7 +184,7 @@ impl Tail {
     }
 
     /// The profile that is on its way.
-    pub(super) fn profile(&self, player: &PlayerId) -> Waiting {
+    pub(super) fn profile(&self, player: &str) -> Waiting {
         match self.profiles.get(player) {
             Some((_, Some(profile))) => Waiting::Profile(Arc::clone(profile)),
             Some((_, None)) => Waiting::Erased,

@@ -6,6 +6,7 @@ use standings_core::{Board, BoardId, KeyName, Millis, PlayerId, SeasonId, Season
 
 use super::{Sequencer, seasons::opened};
 use crate::{
+    erasures::Hidden,
     frozen,
     keeper::Frozen,
     log::Segment,
@@ -17,7 +18,7 @@ use standings_engine::{EngineError, KeyHash, Put, Result, Role, SeasonRef};
 pub(crate) enum Removal {
     /// It is done.
     Done,
-    /// The season is frozen: its file must be written anew without the player.
+    /// The season is in a file: the player's row must be found first.
     Frozen { board: BoardNo, season: SeasonNo },
 }
 
@@ -37,6 +38,12 @@ impl Sequencer {
         // The last one is the new, empty one.
         segments.pop();
         Ok((segments.iter().map(Segment::path).collect(), self.log.next_seq()))
+    }
+
+    /// Makes everything durable that was written, and names the record after it.
+    pub(crate) fn flush(&mut self) -> Result<u64> {
+        self.sync()?;
+        Ok(self.log.next_seq())
     }
 
     pub(crate) fn put_board(&mut self, id: &BoardId, definition: &Board) -> Result<Put> {
@@ -133,12 +140,19 @@ impl Sequencer {
                 season: which.to_string(),
             })?;
             self.disturbed.insert(board.no, now);
-            let live = season.live().filter(|_| season.closed.is_none());
-            let Some(live) = live else {
+            let Some(live) = season.live() else {
                 return Ok(Removal::Frozen { board: board.no, season: season.no });
             };
-            if live.read().index().get(player).is_none() {
+            let erased = season.closed;
+            let erased = erased.and_then(|closed| Hidden::since(catalog.erased(), closed.erasures));
+            if live.read().index().get(player).is_none()
+                || erased.is_some_and(|erased| erased.contains(player))
+            {
                 return Err(EngineError::UnknownPlayer(player.clone()));
+            }
+            if season.closed.is_some() {
+                // It may be in the file that is being written.
+                self.removed.entry((board.no, season.no)).or_default().push(player.clone());
             }
             (board.no, season.no)
         };

@@ -8,7 +8,10 @@ use tokio::sync::oneshot;
 use super::Sequencer;
 use crate::{
     catalog::{BoardState, Rows},
+    erasures::Erased,
     keeper::Frozen,
+    out_of_order,
+    reads::unwritable,
     record::{BoardNo, ErasureNo, FrozenFile, LogRecord, SeasonNo, SnapshotNo, Taken},
 };
 use standings_engine::{EngineError, Result, SnapshotInfo};
@@ -35,12 +38,50 @@ impl Sequencer {
         season: SeasonNo,
         file: FrozenFile,
     ) -> Result<()> {
+        let removed = self.removed.get(&(board, season)).cloned().unwrap_or_default();
         if self.shared.catalog.read().live(board, season).is_none() {
             self.shared.discard(&file);
         } else {
+            let file = self.without(file, &removed)?;
             self.frozen(board, season, file, None)?;
         }
+        self.removed.remove(&(board, season));
         Ok(())
+    }
+
+    /// A file without the players who were taken off while it was written.
+    fn without(&self, file: FrozenFile, players: &[PlayerId]) -> Result<FrozenFile> {
+        let mut without = file;
+        for player in players {
+            let open = self.shared.frozen.get(&without).map_err(|error| unwritable(&error))?;
+            let row = open.row_of(player).map_err(|error| unwritable(&error))?;
+            if let Some((position, record, text)) = row {
+                let next = without.without(position, record.key.folded, text.streak);
+                self.shared.frozen.close(&without);
+                without = next;
+            }
+        }
+        Ok(without)
+    }
+
+    /// A player is taken off a season that is in this file, at this place. Whether it still was.
+    pub(crate) fn remove_row(
+        &mut self,
+        board: BoardNo,
+        season: SeasonNo,
+        (from, without): (&FrozenFile, FrozenFile),
+        player: PlayerId,
+    ) -> Result<bool> {
+        let is_current = {
+            let catalog = self.shared.catalog.read();
+            let file = catalog.board_no(board).and_then(|b| b.file(Frozen::Season(season)));
+            file.is_some_and(|file| **file == *from)
+        };
+        if is_current {
+            self.frozen(board, season, without, Some(player))?;
+            self.shared.frozen.close(from);
+        }
+        Ok(is_current)
     }
 
     /// A snapshot is in this file from now on, whatever it was in before.
@@ -99,6 +140,40 @@ impl Sequencer {
         Ok(())
     }
 
+    /// A file was written anew, and is durable. Where another has taken its place meanwhile, that one stays.
+    pub(crate) fn rewritten(
+        &mut self,
+        board: BoardNo,
+        what: Frozen,
+        old: &FrozenFile,
+        new: &FrozenFile,
+    ) -> Result<()> {
+        let is_current = {
+            let catalog = self.shared.catalog.read();
+            let file = catalog.board_no(board).and_then(|board| board.file(what));
+            file.is_some_and(|file| **file == *old)
+        };
+        if !is_current {
+            self.shared.discard(new);
+            return Err(out_of_order("another file has taken the place of one that was rewritten"));
+        }
+        let done = match what {
+            Frozen::Season(season) => self.frozen(board, season, new.clone(), None),
+            Frozen::Snapshot(snapshot) => self.store_snapshot(board, snapshot, new.clone()),
+        };
+        self.unless_done(&done, new);
+        done
+    }
+
+    /// Removes a file that was to be named by a record, if that failed.
+    pub(super) fn unless_done(&self, done: &Result<()>, file: &FrozenFile) {
+        match done {
+            // The record that names it may be there after a restart.
+            Ok(()) | Err(EngineError::OutcomeUnknown { .. }) => {}
+            Err(_) => self.shared.discard(file),
+        }
+    }
+
     /// Takes a snapshot of the current season now, for today.
     pub(crate) fn take_snapshot(
         &mut self,
@@ -135,10 +210,22 @@ impl Sequencer {
         Ok((board, snapshot, empty.then_some(SnapshotInfo { date, players: 0 })))
     }
 
+    /// Takes a player off the boards on which there are events, or scores that were set. What that costs does not depend on other boards.
     pub(crate) fn erase_player(&mut self, player: PlayerId) -> Result<()> {
-        let erasure = self.shared.catalog.read().next_erasure();
-        let at = self.shared.clock.now();
-        self.commit(vec![LogRecord::PlayerErased { player, erasure, at }])
+        let mut boards = self.shared.read_history(|history| history.boards_of(&player))?;
+        let erased = {
+            let catalog = self.shared.catalog.read();
+            boards.extend(catalog.boards().filter(|board| board.imported).map(|board| board.no));
+            Erased { number: catalog.next_erasure(), at: self.shared.clock.now() }
+        };
+        let (who, Erased { number: erasure, at }) = (player.clone(), erased);
+        let group = self.log(vec![LogRecord::PlayerErased { player, erasure, at }])?;
+        let boards = Vec::from_iter(boards);
+        self.shared.catalog.write().erase(&who, erased, &boards);
+        if let Some(group) = group {
+            self.publish_group(group);
+        }
+        Ok(())
     }
 
     /// The bests of an expired season are kept; the rest may go.

@@ -4,7 +4,7 @@ use standings_core::{BoardId, LocalDate, Millis, SeasonId, SeasonSpan, board::Ti
 
 use super::{Sequencer, freezes::taken, seasons::opened};
 use crate::{
-    import::{Begun, Target},
+    import::{Begun, Importing, Target},
     out_of_order,
     record::{BoardNo, FrozenFile, LogRecord, SeasonNo},
 };
@@ -52,8 +52,13 @@ impl Sequencer {
     }
 
     /// What an import begins on, and when scores were reached that come without a time.
-    pub(crate) fn begin_import(&self, id: &BoardId, target: &Target) -> Result<(Begun, Millis)> {
-        Ok((self.begun(id)?, self.import_time(id, target)?))
+    pub(crate) fn begin_import(
+        &self,
+        id: &BoardId,
+        target: &Target,
+    ) -> Result<(Begun, Millis, Importing)> {
+        let (begun, at) = (self.begun(id)?, self.import_time(id, target)?);
+        Ok((begun, at, Importing::begin(&self.shared)))
     }
 
     fn begun(&self, id: &BoardId) -> Result<Begun> {
@@ -137,22 +142,14 @@ impl Sequencer {
         target: &Target,
         file: FrozenFile,
     ) -> Result<()> {
-        let (erasures, board) = {
-            let catalog = self.shared.catalog.read();
-            (catalog.next_erasure(), catalog.board(id).map(|board| board.no))
-        };
+        let board = self.shared.catalog.read().board(id).map(|board| board.no);
         self.disturbed.extend(board.map(|board| (board, self.shared.clock.now())));
-        let file = FrozenFile { erasures, ..file };
         // Again: writing the file took a while.
         let done = self.check_begun(id, begun).and_then(|()| match target {
             Target::Season(season) => self.import_season(id, season, file.clone()),
             Target::Snapshot(date) => self.import_snapshot(id, *date, file.clone()),
         });
-        match &done {
-            // The record that names it may be there after a restart.
-            Ok(()) | Err(EngineError::OutcomeUnknown { .. }) => {}
-            Err(_) => self.shared.discard(&file),
-        }
+        self.unless_done(&done, &file);
         done
     }
 

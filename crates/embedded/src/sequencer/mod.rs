@@ -35,11 +35,12 @@ use super::{
     Durability, Shared,
     checkpoint::View,
     history::Group,
+    jobs::Jobs,
     keeper::Job,
     log::{Log, WriteError},
     mailbox::Reply,
     out_of_order,
-    record::{self, BoardNo, LogRecord},
+    record::{self, BoardNo, LogRecord, SeasonNo},
 };
 pub(super) use imports::Prepared;
 use standings_engine::{EngineError, Result, ScoreRow, ScoresSet};
@@ -173,7 +174,7 @@ pub(crate) struct Sequencer {
     shared: Arc<Shared>,
     log: Log,
     commands: Receiver<Command>,
-    jobs: Sender<Job>,
+    jobs: Jobs,
     /// When each board next needs attention: a season to open or to close.
     deadlines: BTreeSet<(Millis, BoardNo)>,
     deadline_of: HashMap<BoardNo, Millis>,
@@ -183,6 +184,8 @@ pub(crate) struct Sequencer {
     checkpointing: Checkpointing,
     /// After one could not begin, when to ask again.
     checkpoint_again: Instant,
+    /// Who was taken off seasons that have closed and are not in a file yet.
+    removed: HashMap<(BoardNo, SeasonNo), Vec<PlayerId>>,
     /// Names of files given in this run.
     names_given: u64,
     last_purge: Instant,
@@ -201,7 +204,7 @@ impl Sequencer {
         shared: Arc<Shared>,
         log: Log,
         commands: Receiver<Command>,
-        jobs: Sender<Job>,
+        jobs: Jobs,
         checkpoint: u64,
         replayed_bytes: u64,
     ) -> Self {
@@ -219,6 +222,7 @@ impl Sequencer {
             log_bytes_at_checkpoint,
             checkpointing: Checkpointing::No,
             checkpoint_again: Instant::now(),
+            removed: HashMap::new(),
             names_given: 0,
             last_purge: Instant::now(),
             profiles: quick_cache::sync::Cache::new(CACHED_PROFILES),
@@ -392,15 +396,8 @@ impl Sequencer {
             let _ = self.jobs.send(Job::Purge);
         }
         let grown = self.log.bytes().saturating_sub(self.log_bytes_at_checkpoint);
-        // After a flush that failed there is none until the next start.
-        if grown > self.shared.options.checkpoint_bytes
-            && self.checkpointing == Checkpointing::No
-            && !self.log.is_poisoned()
-            && Instant::now() >= self.checkpoint_again
-        {
-            self.checkpointing = Checkpointing::Asked;
-            // The keeper ends after this thread does.
-            let _ = self.jobs.send(Job::Checkpoint(None));
+        if grown > self.shared.options.checkpoint_bytes && Instant::now() >= self.checkpoint_again {
+            self.ask_checkpoint();
         }
         let keep_from = self.checkpoint.min(self.shared.history.durable());
         let held = self.shared.backups.load(Ordering::Acquire) > 0;
@@ -411,6 +408,16 @@ impl Sequencer {
             }
             self.log_bytes_at_checkpoint -=
                 (before - self.log.bytes()).min(self.log_bytes_at_checkpoint);
+        }
+    }
+
+    /// Asks for a checkpoint, unless one is under way.
+    pub(super) fn ask_checkpoint(&mut self) {
+        // After a flush that failed there is none until the next start.
+        if self.checkpointing == Checkpointing::No && !self.log.is_poisoned() {
+            self.checkpointing = Checkpointing::Asked;
+            // The thread that writes it ends after this one does.
+            let _ = self.jobs.send(Job::Checkpoint(None));
         }
     }
 

@@ -15,7 +15,7 @@ use crate::{
     catalog::{BoardState, Season},
     keeper::{Freeze, Frozen, Job},
     record::{BoardNo, FrozenFile, LogRecord, Taken},
-    snapshot,
+    snapshot::{self, PendingSource},
 };
 use standings_engine::{Result, SnapshotInfo};
 
@@ -233,8 +233,8 @@ impl Sequencer {
             for (board, what) in follow.freeze {
                 self.freeze(board, what, None);
             }
-            for (board, season) in follow.expired {
-                let _ = self.jobs.send(Job::Retire { board, season });
+            if !follow.expired.is_empty() {
+                let _ = self.jobs.send(Job::Retire(follow.expired));
             }
             self.discard(&files);
         }
@@ -262,7 +262,23 @@ impl Sequencer {
             Frozen::Season(no) | Frozen::Snapshot(no) => no,
         };
         let name = self.new_name(board, no);
-        let _ = self.jobs.send(Job::Freeze(Freeze { board, what, name, reply }));
+        let rows = self.rows_of(board, what);
+        let _ = self.jobs.send(Job::Freeze(Freeze { board, what, rows, name, reply }));
+    }
+
+    /// How many rows are to be written.
+    fn rows_of(&self, board: BoardNo, what: Frozen) -> u64 {
+        let catalog = self.shared.catalog.read();
+        let Some(board) = catalog.board_no(board) else { return 0 };
+        let live = match what {
+            Frozen::Season(no) => board.season(no).and_then(Season::live),
+            Frozen::Snapshot(no) => match board.pending_snapshot(no).map(|(_, p)| &p.source) {
+                Some(PendingSource::File(file)) => return file.rows(),
+                Some(PendingSource::View(live, _)) => Some(live),
+                None => None,
+            },
+        };
+        live.map_or(0, |live| live.read().index().len())
     }
 
     /// Notes when a board next needs attention, after anything about it changed.
@@ -300,8 +316,8 @@ impl Sequencer {
         for (board, season) in unfinished {
             self.freeze(board, Frozen::Season(season), None);
         }
-        for (board, season) in expired {
-            let _ = self.jobs.send(Job::Retire { board, season });
+        if !expired.is_empty() {
+            let _ = self.jobs.send(Job::Retire(expired));
         }
     }
 }

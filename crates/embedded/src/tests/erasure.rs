@@ -77,7 +77,7 @@ fn containing(dir: &Path, what: &str) -> Vec<PathBuf> {
     found
 }
 
-fn purged(engine: &Embedded) -> bool {
+pub(super) fn purged(engine: &Embedded) -> bool {
     let catalog = engine.shared.catalog.read();
     catalog.erased().is_empty() && !catalog.traces
 }
@@ -224,5 +224,46 @@ async fn who_came_back_keeps_what_is_new() {
     assert_eq!(entry.row.score.get(), 3);
     drop(engine);
     home.stop().await;
+    all_is_well(home.path());
+}
+
+/// Rows that came before the erasure are left out when the import finishes, however late that is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_import_under_way_brings_nobody_back() {
+    let mut home = InDirectory::new(World::start(), eager());
+    let engine = home.embedded();
+    let id = board("b");
+    engine.put_board(&id, definition("{}")).await.unwrap();
+    let date = LocalDate::parse("2026-11-01").unwrap();
+    let mut season = engine.import_season(&id, &"2026-10".parse().unwrap()).await.unwrap();
+    let mut snapshot = engine.import_snapshot(&id, date).await.unwrap();
+    for import in [&mut season, &mut snapshot] {
+        let who = standings_engine::ScoreRow {
+            user_name: Some(Name::new(NAME).unwrap()),
+            ..row(&(WHO, 7))
+        };
+        import.rows(vec![row(&("a", 9)), who, row(&("b", 5))]).await.unwrap();
+    }
+    engine.erase_player(&player(WHO)).await.unwrap();
+    // Time for some rounds of clearing: the erasure is remembered for as long as it lasts.
+    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    assert_eq!(engine.shared.catalog.read().erased().len(), 1);
+    assert_eq!(season.finish().await.unwrap(), 2);
+    assert_eq!(snapshot.finish().await.unwrap(), 2);
+    for standing in [
+        StandingRef::Season("2026-10".parse().map(SeasonRef::Id).unwrap()),
+        StandingRef::Snapshot(SnapshotRef::Latest),
+    ] {
+        let query = PageQuery { standing, limit: 10, ..PageQuery::default() };
+        let rows = engine.page(&id, &query).await.unwrap().rows;
+        let rows: Vec<_> = rows.iter().map(|r| (r.player.as_str(), r.rank.rank.get())).collect();
+        assert_eq!(rows, [("a", 1), ("b", 2)]);
+    }
+    until("it is purged", || purged(&engine)).await;
+    drop(engine);
+    home.stop().await;
+    for what in [WHO, NAME] {
+        assert_eq!(containing(&home.path().join("frozen"), what), Vec::<PathBuf>::new());
+    }
     all_is_well(home.path());
 }

@@ -264,7 +264,12 @@ async fn a_damaged_or_lost_checkpoint_is_rebuilt_from_the_ledger() {
 async fn a_damaged_or_lost_frozen_season_is_rebuilt_from_the_ledger() {
     for damage in ["rows", "text", "lost"] {
         let (mut home, shown) = full().await;
-        let file = files(&home.path().join("frozen")).pop().unwrap();
+        // Of the board that was made last: no player has a name there, which would be that of today.
+        let board = |path: &PathBuf| -> u32 {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            name.split('-').next().unwrap().parse().unwrap()
+        };
+        let file = files(&home.path().join("frozen")).into_iter().max_by_key(board).unwrap();
         let mut bytes = std::fs::read(&file).unwrap();
         let last = bytes.len() - 1;
         match damage {

@@ -2,6 +2,7 @@
 
 mod boards;
 mod checkpoints;
+mod clearing;
 mod clock;
 mod conformance;
 mod crash;

@@ -281,7 +281,7 @@ async fn a_board_created_anew_while_an_import_is_written_does_not_get_its_file()
     let (at, target) = (id.clone(), Target::Season("2026-10".parse().unwrap()));
     let wanted = target.clone();
     let prepared = queue.change(move |s| {
-        let (begun, _) = s.begin_import(&at, &wanted)?;
+        let (begun, ..) = s.begin_import(&at, &wanted)?;
         Ok((begun, s.prepare_import(&at, begun, &wanted)?.name))
     });
     let (begun, name) = prepared.await.unwrap();
@@ -303,9 +303,14 @@ async fn a_file_is_swept_up_though_the_disk_is_nearly_full() {
     let engine = home.embedded();
     engine.put_board(&board("b"), definition("{}")).await.unwrap();
     submit(&*engine, &board("b"), points("a", 1)).await.unwrap();
+    engine.close_season(&board("b")).await.unwrap();
+    settled(&engine).await;
+    let shared = Arc::clone(&engine.shared);
+    shared.backups.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
     engine.shared.history.leave_room(1 << 20);
     engine.delete_board(&board("b")).await.unwrap();
-    std::fs::write(home.path().join("frozen/0-0-1-1.standing"), b"nobody names it").unwrap();
+    assert_eq!(files(&home), 1);
+    shared.backups.fetch_sub(1, std::sync::atomic::Ordering::AcqRel);
     until("it is gone", || files(&home) == 0).await;
     assert_eq!(engine.shared.history.cleared().unwrap(), 0, "there is no room for the rest");
     engine.shutdown().await;
