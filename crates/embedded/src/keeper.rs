@@ -300,6 +300,6 @@ fn write_import(shared: &Arc<Shared>, import: &Import) -> Result<u64> {
     let carries = before.closed;
     let file = FrozenFile { imported: true, carries, erasures, ..file };
     let (board, target) = (board.clone(), target.clone());
-    shared.queue.change_blocking(move |s| s.finish_import(&board, begun, &target, file))?;
+    shared.queue.change_blocking(move |s| s.finish_import(&board, begun, &target, &file))?;
     Ok(players)
 }

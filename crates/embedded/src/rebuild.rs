@@ -143,9 +143,7 @@ impl Ledger {
             tail: HashMap::new(),
             erased: HashMap::new(),
         };
-        for (seq, record) in history.catalog_records().map_err(OpenError::from)? {
-            ledger.add(seq, record);
-        }
+        history.visit_catalog(|seq, record| ledger.add(seq, record)).map_err(OpenError::from)?;
         history.visit_imports(|seq, record| ledger.add(seq, record)).map_err(OpenError::from)?;
         let position = history.position().max(FIRST_SEQ);
         let mut reader = log.read_from(position).map_err(OpenError::from)?;

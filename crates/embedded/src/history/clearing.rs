@@ -16,7 +16,7 @@ use standings_core::{Millis, PlayerId};
 
 use super::{
     History, HistoryError, Result, StoredEvent, bests::board_of, event_key, friends::StoredFriends,
-    names::name_key, season_key, split_event_key, split_season_key,
+    names::name_key, numbered, season_key, split_event_key, split_season_key,
 };
 use crate::record::{BoardNo, ErasureNo, LogRecord, SeasonNo};
 
@@ -254,13 +254,16 @@ impl History {
 
     /// The erasures before a number: who, by which record, and when.
     fn erasures(&self, before: ErasureNo) -> Result<Vec<(PlayerId, u64, Millis)>> {
-        let erased = self.catalog_records()?.into_iter().filter_map(|(seq, record)| match record {
-            LogRecord::PlayerErased { player, erasure, at } if erasure < before => {
-                Some((player, seq, at))
+        let mut erased = Vec::new();
+        for guard in self.erasures.iter() {
+            let (seq, record) = numbered(guard)?;
+            if let LogRecord::PlayerErased { player, erasure, at } = record
+                && erasure < before
+            {
+                erased.push((player, seq, at));
             }
-            _ => None,
-        });
-        Ok(erased.collect())
+        }
+        Ok(erased)
     }
 
     /// Takes erased players out of what names them in passing: other players' lists of friends, imports, event ids.
@@ -314,14 +317,20 @@ impl History {
         let erasures = self.erasures(before)?;
         self.room_for(erasures.len())?;
         let mut records = erasures.into_iter().map(|(_, seq, _)| seq.to_be_bytes());
-        records.try_for_each(|seq| Ok(self.catalog.remove(seq)?))
+        records.try_for_each(|seq| Ok(self.erasures.remove(seq)?))
     }
 
     /// Rewrites the whole store without what was removed from it.
     pub(crate) fn compact_all(&self) -> Result<()> {
         let ids = self.ids.buckets().into_iter().map(|(_, ids)| ids);
         let all = [&self.events, &self.players, &self.names, &self.friends, &self.bests];
-        let all = all.into_iter().chain([&self.removals, &self.catalog, &self.imports, &self.meta]);
+        let all = all.into_iter().chain([
+            &self.removals,
+            &self.catalog,
+            &self.erasures,
+            &self.imports,
+            &self.meta,
+        ]);
         let all = all.cloned();
         let mut seen = HashSet::new();
         for keyspace in all.chain(ids).filter(|keyspace| seen.insert(keyspace.id())) {

@@ -281,7 +281,7 @@ impl History {
             LogRecord::PlayerErased { player, .. } => {
                 self.erase(batch, player)?;
                 profiles.insert(player.clone(), None);
-                batch.insert(&self.catalog, seq.to_be_bytes(), postcard::to_stdvec(record)?);
+                batch.insert(&self.erasures, seq.to_be_bytes(), postcard::to_stdvec(record)?);
             }
             LogRecord::BoardPut { .. }
             | LogRecord::BoardDeleted { .. }

@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use serde::{Deserialize, Serialize};
 use standings_core::PlayerId;
 
-use super::{History, Result};
+use super::{History, Result, numbered};
 use crate::record::LogRecord;
 
 /// A list of friends, and the number of the record that set it: whoever was erased later is to be taken out of it.
@@ -32,7 +32,8 @@ impl History {
     pub(crate) fn erased_after(&self, seq: u64) -> Result<HashSet<PlayerId>> {
         // The tail before the store: what leaves the one meanwhile is in the other.
         let mut erased = self.tail.lock().erased_after(seq);
-        for (number, record) in self.catalog_records()? {
+        for guard in self.erasures.iter() {
+            let (number, record) = numbered(guard)?;
             if let LogRecord::PlayerErased { player, .. } = record
                 && number > seq
             {

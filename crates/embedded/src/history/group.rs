@@ -1,9 +1,10 @@
 //! Records on their way into the store, in the groups in which they became durable.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use standings_core::{PlayerId, Profile};
 
+use super::names::name_key;
 use crate::record::{Event, LogRecord};
 
 /// Records that were made durable together.
@@ -19,6 +20,8 @@ pub(crate) struct Group {
     notable: bool,
     /// Whether any of it changes a profile.
     pub(super) profiles: bool,
+    /// The keys of the names that its profiles give, each with the place of its record: folded here, where nobody waits for it.
+    names: Vec<(usize, Arc<[u8]>)>,
     /// A hash of the player of each event, 0 of other records; made when someone first looks for a player's events.
     players: OnceLock<Box<[u32]>>,
 }
@@ -32,10 +35,16 @@ impl Group {
             haste: 0,
             notable: false,
             profiles: false,
+            names: Vec::new(),
             players: OnceLock::new(),
         };
         let heavy = |weight| (weight, 16 * weight);
-        for record in &group.records {
+        for (number, record) in group.records.iter().enumerate() {
+            if let LogRecord::PlayerPut { player, profile } = record
+                && let Some(name) = &profile.name
+            {
+                group.names.push((number, name_key(name, player).into()));
+            }
             let (weight, haste) = match record {
                 LogRecord::Event(event) => (1, 1 + usize::from(event.event_id.is_some())),
                 LogRecord::Scores { rows, .. } => heavy(rows.len()),
@@ -74,6 +83,13 @@ impl Group {
             }
             _ => None,
         })
+    }
+
+    /// The key of the name that a record gives.
+    pub(super) fn name_key(&self, seq: u64) -> Option<Arc<[u8]>> {
+        let number = usize::try_from(seq - self.first_seq).ok()?;
+        let found = self.names.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        Some(Arc::clone(&self.names[found].1))
     }
 
     pub(crate) fn end(&self) -> u64 {

@@ -18,6 +18,7 @@
 //! | `players` | player | profile |
 //! | `names` | folded name, 0, player | the name as written |
 //! | `catalog` | sequence u64 | a record of boards, seasons or keys |
+//! | `erasures` | sequence u64 | a record of an erasure of which something may be left |
 //! | `imports` | board u32, season u32, sequence u64 | a record of scores that were set |
 //! | `removals` | board u32, season u32, player | nothing: who was taken off a season, and may have events of it |
 //!
@@ -76,6 +77,7 @@ pub(crate) struct History {
     friends: Keyspace,
     bests: Keyspace,
     catalog: Keyspace,
+    erasures: Keyspace,
     imports: Keyspace,
     removals: Keyspace,
     tail: Mutex<Tail>,
@@ -195,6 +197,7 @@ impl History {
         let players = keyspace("players")?;
         let names = keyspace("names")?;
         let catalog = keyspace("catalog")?;
+        let erasures = keyspace("erasures")?;
         let imports = db.keyspace("imports", import_options)?;
         let removals = keyspace("removals")?;
         let position = match meta.get("position")? {
@@ -214,6 +217,7 @@ impl History {
             friends,
             bests,
             catalog,
+            erasures,
             imports,
             removals,
             tail: Mutex::new(Tail::new(position)),
@@ -312,14 +316,20 @@ impl History {
         Ok(())
     }
 
-    /// The records that made boards, seasons and keys, in order, each with its number.
-    pub(crate) fn catalog_records(&self) -> Result<Vec<(u64, LogRecord)>> {
-        let record = |guard: fjall::Guard| {
-            let (key, value) = guard.into_inner()?;
-            let seq = key.as_ref().try_into().map_err(|_| HistoryError::Key)?;
-            Ok((u64::from_be_bytes(seq), postcard::from_bytes(&value)?))
-        };
-        self.catalog.iter().map(record).collect()
+    /// Visits the records that made boards, seasons and keys, and the erasures, in order, each with its number.
+    pub(crate) fn visit_catalog(&self, mut visitor: impl FnMut(u64, LogRecord)) -> Result<()> {
+        // Few wait to be cleared away; of the others there may be many.
+        let erasures: Vec<_> = self.erasures.iter().map(numbered).collect::<Result<_>>()?;
+        let mut erasures = erasures.into_iter().peekable();
+        for guard in self.catalog.iter() {
+            let (seq, record) = numbered(guard)?;
+            while let Some((seq, erasure)) = erasures.next_if(|(erased, _)| *erased < seq) {
+                visitor(seq, erasure);
+            }
+            visitor(seq, record);
+        }
+        erasures.for_each(|(seq, erasure)| visitor(seq, erasure));
+        Ok(())
     }
 
     /// Visits the scores that were set, of each season in order, each record with its number.
@@ -360,6 +370,7 @@ impl History {
             (self.friends.clone(), copy.friends.clone()),
             (self.bests.clone(), copy.bests.clone()),
             (self.catalog.clone(), copy.catalog.clone()),
+            (self.erasures.clone(), copy.erasures.clone()),
             (self.imports.clone(), copy.imports.clone()),
             (self.removals.clone(), copy.removals.clone()),
             (self.meta.clone(), copy.meta.clone()),
@@ -378,6 +389,13 @@ impl History {
         copy.db.persist(PersistMode::SyncAll)?;
         Ok(())
     }
+}
+
+/// A record with its number.
+fn numbered(guard: fjall::Guard) -> Result<(u64, LogRecord)> {
+    let (key, value) = guard.into_inner()?;
+    let seq = key.as_ref().try_into().map_err(|_| HistoryError::Key)?;
+    Ok((u64::from_be_bytes(seq), postcard::from_bytes(&value)?))
 }
 
 fn options() -> KeyspaceCreateOptions {

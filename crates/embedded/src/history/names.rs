@@ -1,14 +1,10 @@
 //! Players by display name, in any letter case.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::atomic::Ordering,
-};
+use std::{collections::BTreeMap, sync::atomic::Ordering};
 
 use standings_core::{Name, PlayerId, Profile, name::fold};
 
 use super::{History, HistoryError, Result, Waiting};
-use crate::record::LogRecord;
 use standings_engine::{NameQuery, NamedPlayer};
 
 /// Names hold no control characters, so a zero byte ends one.
@@ -57,28 +53,10 @@ impl History {
             NameQuery::StartsWith(start) => fold(start).into_bytes(),
         };
         // The tail before the store: what leaves the one meanwhile is in the other.
-        let waiting = self.tail.lock().groups();
-        let mut latest = HashMap::new();
-        for record in waiting.iter().flat_map(|group| group.profile_changes()) {
-            match record {
-                LogRecord::PlayerPut { player, profile } => {
-                    latest.insert(player, profile.name.as_ref());
-                }
-                LogRecord::PlayerErased { player, .. } => {
-                    latest.insert(player, None);
-                }
-                _ => {}
-            }
-        }
+        let waiting = self.tail.lock().names(&prefix, limit);
         let mut found = BTreeMap::new();
-        for (player, name) in &latest {
-            if let Some(name) = *name {
-                let key = name_key(name, player);
-                if key.starts_with(&prefix) {
-                    let player = PlayerId::clone(player);
-                    found.insert(key, NamedPlayer { player, name: name.clone() });
-                }
-            }
+        for (key, player) in waiting {
+            found.extend(self.waiting_name(&key, player));
         }
         let mut stored = 0;
         for guard in self.names.prefix(&prefix) {
@@ -88,8 +66,16 @@ impl History {
             let (key, name) = guard.into_inner()?;
             let player = player_of(&key)?;
             // Whoever has a profile in the tail has the name that it gives, if any.
-            if latest.contains_key(&player) {
-                continue;
+            match self.tail.lock().profile(&player) {
+                Waiting::Nothing => {}
+                Waiting::Erased => continue,
+                Waiting::Profile(profile) => {
+                    let name = profile.name.clone();
+                    let named = name.map(|name| (name_key(&name, &player), name));
+                    let named = named.filter(|(key, _)| key.starts_with(&prefix));
+                    found.extend(named.map(|(key, name)| (key, NamedPlayer { player, name })));
+                    continue;
+                }
             }
             let name = std::str::from_utf8(&name).ok().and_then(|name| Name::new(name).ok());
             let name = name.ok_or(HistoryError::Key)?;
@@ -97,6 +83,15 @@ impl History {
             stored += 1;
         }
         Ok(found.into_values().take(limit).collect())
+    }
+}
+
+impl History {
+    /// A name that waited under a key a moment ago. What has reached the store since is found there.
+    fn waiting_name(&self, key: &[u8], player: PlayerId) -> Option<(Vec<u8>, NamedPlayer)> {
+        let Waiting::Profile(profile) = self.tail.lock().profile(&player) else { return None };
+        let name = profile.name.clone().filter(|name| *name_key(name, &player) == *key)?;
+        Some((key.to_vec(), NamedPlayer { player, name }))
     }
 }
 

@@ -1,13 +1,10 @@
 //! A player's events: where they are, and the last ones.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, BinaryHeap},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use standings_core::{Millis, PlayerId};
 
-use super::{Group, History, Result, StoredEvent, event_key, split_event_key};
+use super::{History, Result, StoredEvent, event_key, split_event_key, tail::Groups};
 use crate::record::{BoardNo, SeasonNo};
 
 /// An event with its board and its number.
@@ -15,7 +12,7 @@ pub(crate) type Numbered = (BoardNo, u64, StoredEvent);
 
 impl History {
     /// Records that wait, and from which number on a player's are to be considered: whoever was erased starts anew.
-    fn waiting(&self, player: &PlayerId) -> (Vec<Arc<Group>>, Option<u64>) {
+    fn waiting(&self, player: &PlayerId) -> (Groups, Option<u64>) {
         let tail = self.tail.lock();
         (tail.groups(), tail.erased_at(player))
     }
@@ -82,7 +79,8 @@ impl History {
             .map(|event| (event.1, event))
             .collect();
         // What is in the tail may be in the store by now; it is older than all that waits, or the same.
-        let oldest_waiting = waiting.first().map_or(before, |group| group.first_seq.min(before));
+        let oldest_waiting =
+            waiting.iter().next().map_or(before, |group| group.first_seq.min(before));
         while let Some((_, event)) = newest.pop_last() {
             if !wanted(event) {
                 return Ok(());
@@ -135,7 +133,7 @@ fn head(guard: fjall::Guard, stream: usize) -> Result<Head> {
 
 /// A player's events among records that wait, but for those from before an erasure.
 fn waiting_events<'a>(
-    waiting: &'a [Arc<Group>],
+    waiting: &'a Groups,
     player: &'a PlayerId,
     erased: Option<u64>,
 ) -> impl Iterator<Item = Numbered> + 'a {

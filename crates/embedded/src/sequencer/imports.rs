@@ -140,7 +140,7 @@ impl Sequencer {
         id: &BoardId,
         begun: Begun,
         target: &Target,
-        file: FrozenFile,
+        file: &FrozenFile,
     ) -> Result<()> {
         let board = self.shared.catalog.read().board(id).map(|board| board.no);
         self.disturbed.extend(board.map(|board| (board, self.shared.clock.now())));
@@ -149,7 +149,7 @@ impl Sequencer {
             Target::Season(season) => self.import_season(id, season, file.clone()),
             Target::Snapshot(date) => self.import_snapshot(id, *date, file.clone()),
         });
-        self.unless_done(&done, &file);
+        self.unless_done(&done, file);
         done
     }
 

@@ -289,7 +289,7 @@ async fn a_board_created_anew_while_an_import_is_written_does_not_get_its_file()
     engine.delete_board(&id).await.unwrap();
     engine.put_board(&id, definition("{}")).await.unwrap();
     let file = FrozenFile { name, players: 1, ..FrozenFile::default() };
-    let finished = queue.change(move |s| s.finish_import(&id, begun, &target, file)).await;
+    let finished = queue.change(move |s| s.finish_import(&id, begun, &target, &file)).await;
     assert!(matches!(finished, Err(EngineError::Unavailable { .. })), "{finished:?}");
     assert_eq!(engine.shared.catalog.read().board(&board("b")).unwrap().seasons.len(), 1);
     assert_eq!(files(&home), 0);
@@ -348,7 +348,7 @@ async fn a_damaged_file_does_not_keep_everything_else() {
     until("events of the other board go", || events(&engine) == 1).await;
     // But for the record of the erasure: the file may still name the player.
     let found = || history().search(WHO.as_bytes()).unwrap();
-    until("it is in no list", || found() == ["catalog"]).await;
+    until("it is in no list", || found() == ["erasures"]).await;
     assert_eq!((files(&home), engine.shared.catalog.read().erased().len()), (1, 1));
     std::fs::write(&file, whole).unwrap();
     until("the season goes", || files(&home) == 0).await;
