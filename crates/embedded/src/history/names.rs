@@ -1,10 +1,10 @@
 //! Players by display name, in any letter case.
 
-use std::{collections::BTreeMap, sync::atomic::Ordering};
+use std::collections::BTreeMap;
 
-use standings_core::{Name, PlayerId, Profile, name::fold};
+use standings_core::{Name, PlayerId, name::fold};
 
-use super::{History, HistoryError, Result, Waiting};
+use super::{History, HistoryError, Result, tail::Waiting};
 use standings_engine::{NameQuery, NamedPlayer};
 
 /// Names hold no control characters, so a zero byte ends one.
@@ -16,32 +16,6 @@ pub(super) fn name_key(name: &str, player: &str) -> Vec<u8> {
 }
 
 impl History {
-    /// What each of many players is called: what waits under one lock, and the rest in the order of the store.
-    pub(crate) fn names_of(&self, players: &[&str]) -> Result<Vec<Option<Name>>> {
-        let mut names = vec![None; players.len()];
-        if !self.any_profiles.load(Ordering::SeqCst) {
-            return Ok(names);
-        }
-        let mut stored = Vec::new();
-        {
-            let tail = self.tail.lock();
-            for (number, player) in players.iter().enumerate() {
-                match tail.profile(player) {
-                    Waiting::Profile(profile) => names[number].clone_from(&profile.name),
-                    Waiting::Erased => {}
-                    Waiting::Nothing => stored.push((*player, number)),
-                }
-            }
-        }
-        stored.sort_unstable();
-        for (player, number) in stored {
-            if let Some(bytes) = self.players.get(player.as_bytes())? {
-                names[number] = postcard::from_bytes::<Profile>(&bytes)?.name;
-            }
-        }
-        Ok(names)
-    }
-
     /// Players by name, in the order of folded names, then of ids.
     pub(crate) fn players_by_name(
         &self,

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use standings_core::{PlayerId, Profile};
+use standings_core::{Name, PlayerId, Profile};
 
 use super::{Group, History, Result, tail::Waiting};
 use crate::record::LogRecord;
@@ -42,7 +42,8 @@ impl History {
             return Ok(Vec::new());
         }
         let epoch = self.profile_epoch.load(Ordering::SeqCst);
-        let profiles = self.load_profiles(players)?;
+        let ids: Vec<&str> = players.iter().map(|player| player.as_str()).collect();
+        let profiles = self.load_profiles(&ids)?;
         if players.len() <= KEPT_AT_ONCE {
             for (player, profile) in players.iter().zip(&profiles) {
                 self.profiles.insert((*player).clone(), profile.clone());
@@ -56,12 +57,21 @@ impl History {
         Ok(profiles)
     }
 
-    /// The same for a scan over everyone.
+    /// One past the cache.
     pub(crate) fn profile_uncached(&self, player: &PlayerId) -> Result<Option<Arc<Profile>>> {
-        Ok(self.load_profiles(&[player])?.pop().flatten())
+        Ok(self.load_profiles(&[player.as_str()])?.pop().flatten())
     }
 
-    fn load_profiles(&self, players: &[&PlayerId]) -> Result<Vec<Option<Arc<Profile>>>> {
+    /// What each of many players is called, past the cache: for a scan over everyone.
+    pub(crate) fn names_of(&self, players: &[&str]) -> Result<Vec<Option<Name>>> {
+        if !self.any_profiles.load(Ordering::SeqCst) {
+            return Ok(vec![None; players.len()]);
+        }
+        let profiles = self.load_profiles(players)?;
+        Ok(profiles.into_iter().map(|profile| profile?.name.clone()).collect())
+    }
+
+    fn load_profiles(&self, players: &[&str]) -> Result<Vec<Option<Arc<Profile>>>> {
         // As long as a test's patience: with the reads on the wrong thread it fails, and does not hang.
         #[cfg(test)]
         let _gate = self.gate.try_read_for(std::time::Duration::from_secs(20));
