@@ -60,7 +60,7 @@ pub async fn load(engine: &Embedded, board: &BoardId, players: std::ops::Range<u
     for from in players.clone().step_by(usize::try_from(CHUNK)?) {
         let rows = (from..(from + CHUNK).min(players.end))
             .map(|number| row(Ids::Hex.player(number), first_score(number)));
-        engine.set_scores(board, rows.collect()).await?;
+        engine.set_scores(board, None, rows.collect()).await?;
         bar.inc(CHUNK);
     }
     bar.finish_and_clear();

@@ -96,6 +96,9 @@ async fn play(
     Ok(waits)
 }
 
+/// How long a file may take.
+const LONGEST: Duration = Duration::from_secs(600);
+
 /// What is done to a board while others play on it.
 #[derive(Clone, Copy, Debug)]
 enum Freeze {
@@ -109,10 +112,11 @@ impl Freeze {
         tokio::time::sleep(Duration::from_secs(2)).await;
         let started = Instant::now();
         if matches!(self, Self::Close) {
-            engine.close_season(&board).await?;
+            engine.close_season(&board, None).await?;
         }
         // After a close: until that is in its file. The keeper does one thing at a time.
         engine.take_snapshot(&board).await?;
+        engine.maintain(LONGEST).await?;
         Ok(started.elapsed())
     }
 
@@ -225,7 +229,7 @@ async fn one_day(
     const DAY: i64 = 86_400_000;
     let rows = (0..players / 20)
         .map(|n| row(Ids::Hex.player((n * 20 + day) % players), first_score(n + day)));
-    engine.set_scores(board, rows.collect()).await?;
+    engine.set_scores(board, None, rows.collect()).await?;
     clock.advance(Millis(DAY + if day == 1 { 1000 } else { 0 }));
     let listed = SnapshotsQuery { before: None, limit: 1000 };
     let started = Instant::now();

@@ -264,7 +264,7 @@ async fn seasons(report: &mut Report, arguments: &Arguments) -> Result<()> {
     for &count in &arguments.seasons {
         progress::step(&format!("{count} closed seasons with {players} players each"));
         while closed < count {
-            engine.close_season(&boards.boards[0]).await?;
+            engine.close_season(&boards.boards[0], None).await?;
             engine::load(&engine, &boards.boards[0], 0..players).await?;
             closed += 1;
         }

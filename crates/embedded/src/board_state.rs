@@ -14,7 +14,9 @@ use super::{
     record::{BoardNo, ErasureNo, FrozenFile, SeasonNo},
     snapshot::{Snapshot, Snapshots},
 };
-use standings_engine::{BoardInfo, EngineError, Result, SeasonRef, SeasonState};
+use standings_engine::{
+    BoardInfo, BoardStatus, EngineError, Exactness, Result, SeasonRef, SeasonState,
+};
 
 /// A board and its seasons.
 pub(crate) struct BoardState {
@@ -112,17 +114,20 @@ impl Season {
 impl BoardState {
     /// The board as it is shown.
     pub(crate) fn info(&self, now: Millis) -> BoardInfo {
-        let season = &self.seasons[self.current(now)];
-        let players = match &season.rows {
-            Rows::Live(live) => live.read().index().len(),
-            Rows::Frozen(file) => file.players,
-        };
         BoardInfo {
             id: self.id.clone(),
             definition: Arc::clone(&self.definition),
-            season: season.span.clone(),
-            players,
+            season: self.seasons[self.current(now)].span.clone(),
         }
+    }
+
+    /// The board with the players of its current season.
+    pub(crate) fn status(&self, now: Millis) -> BoardStatus {
+        let players = match &self.seasons[self.current(now)].rows {
+            Rows::Live(live) => live.read().index().len(),
+            Rows::Frozen(file) => file.players,
+        };
+        BoardStatus { board: self.info(now), players, exactness: Exactness::Exact }
     }
 
     /// Where the season that contains an instant is in the list.

@@ -3,7 +3,8 @@
 //! The catalog changes by applying records and in no other way, live and in recovery alike.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
+    ops::Bound,
     sync::Arc,
 };
 
@@ -25,6 +26,8 @@ use standings_engine::{KeyHash, KeyInfo, Role};
 pub(crate) struct Catalog {
     boards: BTreeMap<BoardNo, BoardState>,
     by_id: HashMap<BoardId, BoardNo>,
+    /// In order, for lists.
+    ids: BTreeSet<BoardId>,
     keys: BTreeMap<KeyName, StoredKey>,
     by_hash: HashMap<KeyHash, KeyName>,
     next_board: BoardNo,
@@ -72,6 +75,13 @@ impl Catalog {
 
     pub(crate) fn boards(&self) -> impl Iterator<Item = &BoardState> {
         self.boards.values()
+    }
+
+    /// Boards by id, from after one on.
+    pub(crate) fn boards_after(&self, id: Option<&BoardId>) -> impl Iterator<Item = &BoardState> {
+        let from = id.map_or(Bound::Unbounded, Bound::Excluded);
+        let ids = self.ids.range::<BoardId, _>((from, Bound::Unbounded));
+        ids.filter_map(|id| self.board(id))
     }
 
     pub(crate) fn next_board(&self) -> BoardNo {
@@ -199,6 +209,7 @@ impl Catalog {
             LogRecord::BoardDeleted { board } => {
                 if let Some(gone) = self.boards.remove(board) {
                     self.by_id.remove(&gone.id);
+                    self.ids.remove(&gone.id);
                     self.restarted.remove(board);
                     self.gone += 1;
                 }
@@ -276,6 +287,7 @@ impl Catalog {
         );
         self.next_board = self.next_board.max(no + 1);
         self.by_id.insert(id.clone(), no);
+        self.ids.insert(id.clone());
         if let Some(board) = self.boards.get_mut(&no) {
             let due = |board: &Board| board.snapshot_due(at);
             if due(&board.definition) != due(&definition) {

@@ -11,8 +11,8 @@ use std::{
 use async_trait::async_trait;
 use prometheus_client::registry::Registry;
 use standings_core::{
-    Board, BoardId, KeyName, LocalDate, PlayerId, Profile, Score, SeasonId,
-    rule::{Rejection, Submission},
+    Board, BoardId, KeyName, LocalDate, Millis, PlayerId, Profile, Score, SeasonId,
+    rule::Submission,
 };
 use tokio::sync::oneshot;
 
@@ -20,36 +20,53 @@ use super::{
     Embedded, QUEUE_SUBMISSIONS, Shared,
     found::OpenStanding,
     import::{Import, Target},
-    keeper::Job,
+    keeper::{CaughtUp, Job},
     mailbox::Reply,
     out_of_order,
     readers::FEW,
     record::LogRecord,
     removal,
-    sequencer::{self, Command, changes::Removal},
+    sequencer::{self, Command, Sequencer, changes::Removal},
 };
 use standings_engine::{
-    AmongFriends, BackupInfo, BoardInfo, Distribution, Engine, EngineError, EventsPage,
-    EventsQuery, KeyHash, KeyInfo, NameQuery, NamedPlayer, Page, PageQuery, PlayerEntry,
-    PlayerInfo, PlayerSeasons, PlayerSeasonsQuery, PlayerSnapshotsPage, PlayerSnapshotsQuery, Put,
-    Receipt, Result, Role, ScorePlace, ScoreRow, ScoresSet, SeasonRef, SeasonsPage, SeasonsQuery,
-    Selected, SnapshotInfo, SnapshotsPage, SnapshotsQuery, StandingImport, StandingRef,
+    AmongFriends, BackupInfo, BoardStatus, BoardsPage, BoardsQuery, Capabilities, Distribution,
+    Engine, EngineError, EventIds, EventsPage, EventsQuery, Exactness, FirstStart, Initialised,
+    KeyHash, KeyInfo, Maintained, NameQuery, NamedPlayer, Page, PageQuery, PlayerEntry, PlayerInfo,
+    PlayerSeasons, PlayerSeasonsQuery, PlayerSnapshotsPage, PlayerSnapshotsQuery, Put, Receipt,
+    ReceiptRanks, Refused, Result, Role, ScorePlace, ScoreRow, ScoresSet, SeasonRef, SeasonsPage,
+    SeasonsQuery, Selected, SnapshotInfo, SnapshotsPage, SnapshotsQuery, StandingImport,
+    StandingRef, Visibility,
 };
 
 #[async_trait]
 impl Engine for Embedded {
-    async fn boards(&self) -> Result<Vec<BoardInfo>> {
-        let now = self.shared.clock.now();
-        let catalog = self.shared.catalog.read();
-        let mut boards: Vec<_> = catalog.boards().map(|board| board.info(now)).collect();
-        boards.sort_by(|a, b| a.id.cmp(&b.id));
-        Ok(boards)
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            servers: 1,
+            ranks: Exactness::Exact,
+            receipts: ReceiptRanks::OfLine,
+            names: Visibility::AtOnce,
+            as_of: Millis(0),
+            one_instant: true,
+            max_offset: None,
+            event_ids: EventIds::OfBoard,
+            elsewhere: Millis(0),
+            backup: true,
+        }
     }
 
-    async fn board(&self, board: &BoardId) -> Result<BoardInfo> {
+    async fn boards(&self, query: &BoardsQuery) -> Result<BoardsPage> {
         let now = self.shared.clock.now();
         let catalog = self.shared.catalog.read();
-        let found = catalog.board(board).map(|board| board.info(now));
+        let mut rest = catalog.boards_after(query.after.as_ref());
+        let boards = rest.by_ref().take(query.limit).map(|board| board.info(now)).collect();
+        Ok(BoardsPage { boards, more: rest.next().is_some() })
+    }
+
+    async fn board(&self, board: &BoardId) -> Result<BoardStatus> {
+        let now = self.shared.clock.now();
+        let catalog = self.shared.catalog.read();
+        let found = catalog.board(board).map(|board| board.status(now));
         found.ok_or_else(|| EngineError::UnknownBoard(board.clone()))
     }
 
@@ -67,7 +84,7 @@ impl Engine for Embedded {
         &self,
         board: &BoardId,
         submissions: Vec<Submission>,
-    ) -> Result<Vec<Result<Receipt, Rejection>>> {
+    ) -> Result<Vec<Result<Receipt, Refused>>> {
         self.refuse_if_overloaded(submissions.len())?;
         let (reply, receipts) = Reply::here();
         self.shared.queue.send(Command::Submit { board: board.clone(), submissions, reply })?;
@@ -76,17 +93,16 @@ impl Engine for Embedded {
         Ok(receipts)
     }
 
-    async fn set_scores(&self, board: &BoardId, rows: Vec<ScoreRow>) -> Result<ScoresSet> {
-        self.set(board, None, rows).await
-    }
-
-    async fn set_more_scores(
+    async fn set_scores(
         &self,
         board: &BoardId,
-        begun: &ScoresSet,
+        begun: Option<&ScoresSet>,
         rows: Vec<ScoreRow>,
-    ) -> Result<()> {
-        self.set(board, Some(begun.clone()), rows).await.map(drop)
+    ) -> Result<ScoresSet> {
+        self.wait_for_room().await?;
+        let (board, begun, (reply, set)) = (board.clone(), begun.cloned(), oneshot::channel());
+        self.shared.queue.send(Command::Set { board, begun, rows, reply })?;
+        answer(set).await
     }
 
     async fn remove_entry(
@@ -107,9 +123,13 @@ impl Engine for Embedded {
         self.read_disk(move |shared| shared.seasons(&board, &query)).await
     }
 
-    async fn close_season(&self, board: &BoardId) -> Result<(SeasonId, SeasonId)> {
-        let board = board.clone();
-        self.shared.queue.change(move |s| s.close_season(&board)).await
+    async fn close_season(
+        &self,
+        board: &BoardId,
+        which: Option<&SeasonId>,
+    ) -> Result<(SeasonId, SeasonId)> {
+        let (board, which) = (board.clone(), which.cloned());
+        self.shared.queue.change(move |s| s.close_season(&board, which.as_ref())).await
     }
 
     async fn import_season(
@@ -126,13 +146,10 @@ impl Engine for Embedded {
     }
 
     async fn take_snapshot(&self, board: &BoardId) -> Result<SnapshotInfo> {
-        let (board, (reply, taken)) = (board.clone(), oneshot::channel());
-        let take = move |s: &mut sequencer::Sequencer| {
-            s.take_snapshot(&board, reply);
-            Ok(())
-        };
-        self.shared.queue.change(take).await?;
-        answer(taken).await
+        let board = board.clone();
+        let (date, written) = self.shared.queue.change(move |s| s.take_snapshot(&board)).await?;
+        let written = tokio::time::timeout(WRITING, written).await;
+        Ok(SnapshotInfo { date, players: written.ok().and_then(std::result::Result::ok) })
     }
 
     async fn import_snapshot(
@@ -256,7 +273,7 @@ impl Engine for Embedded {
         Ok(catalog.keys().filter_map(|(name, _)| catalog.key_named(name)).collect())
     }
 
-    async fn key(&self, hash: &KeyHash) -> Result<Option<KeyInfo>> {
+    fn key(&self, hash: &KeyHash) -> Result<Option<KeyInfo>> {
         Ok(self.shared.catalog.read().key(hash))
     }
 
@@ -276,7 +293,16 @@ impl Engine for Embedded {
         self.shared.queue.change(move |s| s.delete_key(name)).await
     }
 
-    async fn ready(&self) -> Result<()> {
+    async fn initialise(&self, first: FirstStart) -> Result<Initialised> {
+        self.shared.queue.change(move |s| s.initialise(first)).await
+    }
+
+    async fn maintain(&self, budget: Duration) -> Result<Maintained> {
+        let caught_up = tokio::time::timeout(budget, self.catch_up()).await;
+        caught_up.unwrap_or(Ok(Maintained { more: true, next: None }))
+    }
+
+    fn ready(&self) -> Result<()> {
         if let Some(why) = &*self.shared.broken.lock() {
             return Err(out_of_order(why));
         }
@@ -316,6 +342,9 @@ impl Engine for Embedded {
     }
 }
 
+/// How long a client waits for the file of a snapshot that it asked for. A large board takes longer, and the list tells.
+const WRITING: Duration = Duration::from_secs(20);
+
 /// How long a thread may take to end. All that is acknowledged is in the log by then, and whoever stops a server that hangs would
 /// kill it.
 const ENDING: Duration = Duration::from_secs(300);
@@ -335,7 +364,7 @@ fn join(thread: JoinHandle<()>) {
 
 impl Embedded {
     /// Adds the rank to duplicates of events whose season has been frozen since: it is in the file. Without it where too many read.
-    async fn complete(&self, board: &BoardId, receipts: &mut [Result<Receipt, Rejection>]) {
+    async fn complete(&self, board: &BoardId, receipts: &mut [Result<Receipt, Refused>]) {
         let receipts = receipts.iter_mut().flatten();
         let receipts: Vec<_> = receipts.filter(|r| r.duplicate && r.rank.is_none()).collect();
         if receipts.is_empty() {
@@ -364,30 +393,49 @@ impl Embedded {
         answer(done).await
     }
 
-    /// Sets scores, in the season in which that was begun; waits while the store catches up.
-    async fn set(
-        &self,
-        board: &BoardId,
-        begun: Option<ScoresSet>,
-        rows: Vec<ScoreRow>,
-    ) -> Result<ScoresSet> {
+    /// Waits while the store catches up.
+    async fn wait_for_room(&self) -> Result<()> {
         loop {
             // Asked for before the look, so that room made in between is not missed.
             let room = self.shared.history.room.notified();
             let Shared { queue, history, options, .. } = &*self.shared;
             let behind = history.lag() > options.lag_records / 5;
             if !behind && queue.waiting() <= QUEUE_SUBMISSIONS / 2 {
-                break;
+                return Ok(());
             }
             if behind {
                 history.hurry();
             }
-            self.ready().await?;
+            self.ready()?;
             let _ = tokio::time::timeout(Duration::from_millis(100), room).await;
         }
-        let (reply, set) = oneshot::channel();
-        self.shared.queue.send(Command::Set { board: board.clone(), begun, rows, reply })?;
-        answer(set).await
+    }
+
+    /// Has all done that is due, and waits for it. The threads see to it by themselves as well, each in its time.
+    async fn catch_up(&self) -> Result<Maintained> {
+        let mut before = None;
+        loop {
+            // What is due is written to the log; files follow from that, and what is due next may follow from those.
+            let next = self.shared.queue.change(Sequencer::catch_up).await?;
+            let CaughtUp { done, refused } = self.jobs.caught_up().await?;
+            if before == Some(done) {
+                self.history_caught_up().await;
+                return Ok(Maintained { more: refused, next });
+            }
+            before = Some(done);
+        }
+    }
+
+    async fn history_caught_up(&self) {
+        loop {
+            let room = self.shared.history.room.notified();
+            if self.shared.history.lag() == 0 {
+                return;
+            }
+            self.shared.history.hurry();
+            // What comes while it writes a batch needs another word.
+            let _ = tokio::time::timeout(Duration::from_millis(100), room).await;
+        }
     }
 
     async fn import(&self, board: &BoardId, target: Target) -> Result<Box<dyn StandingImport>> {

@@ -18,9 +18,7 @@ use super::{
     reads::unreadable,
     record::FrozenFile,
 };
-use standings_engine::{
-    EngineError, RankAnswer, Result, Row, StandingId, StandingRef, StreakCount,
-};
+use standings_engine::{EngineError, Result, Row, StandingId, StandingRef, StreakCount};
 
 /// A standing that was found for a reader.
 pub(crate) struct Found {
@@ -168,7 +166,7 @@ impl OpenStanding {
         Ok(Row {
             player: row.player,
             profile,
-            rank: RankAnswer::exact(row.rank),
+            rank: row.rank,
             score,
             at: row.record.key.at,
             success: goal.map(|goal| !order.better(goal, score)),

@@ -17,7 +17,9 @@ use super::{
     keeper::{self, Job},
     record::{BoardNo, ErasureNo},
 };
-use standings_engine::{Clock, EngineError, Result, ScoreRow, StandingImport};
+use standings_engine::{
+    Clock, EngineError, IMPORT_EXPIRY, Imported, Result, ScoreRow, StandingImport,
+};
 
 /// What is imported.
 #[derive(Clone, Debug)]
@@ -67,6 +69,8 @@ pub(super) struct Import {
     /// When a score was reached that comes without a time.
     default_at: Millis,
     clock: Arc<dyn Clock>,
+    /// When it was last heard of.
+    touched: Millis,
     rows: Box<RankIndex>,
     names: HashMap<PlayerId, Name>,
     official_ranks: HashMap<PlayerId, u32>,
@@ -92,6 +96,7 @@ impl Import {
             target,
             importing,
             default_at,
+            touched: clock.now(),
             clock,
             rows: Box::default(),
             names: HashMap::new(),
@@ -100,11 +105,23 @@ impl Import {
             bad_row: None,
         }
     }
+
+    /// Notes that it goes on, unless it was left alone for too long.
+    fn touch(&mut self) -> Result<()> {
+        let now = self.clock.now();
+        if now >= self.touched.plus(IMPORT_EXPIRY) {
+            let why = "the import was left alone for too long and was given up; begin anew";
+            return Err(EngineError::Conflict(why.to_owned()));
+        }
+        self.touched = now;
+        Ok(())
+    }
 }
 
 #[async_trait]
 impl StandingImport for Import {
     async fn rows(&mut self, rows: Vec<ScoreRow>) -> Result<()> {
+        self.touch()?;
         let latest = self.clock.now().plus(MAX_AHEAD);
         for row in rows {
             self.count += 1;
@@ -139,7 +156,8 @@ impl StandingImport for Import {
         Ok(())
     }
 
-    async fn finish(self: Box<Self>) -> Result<u64> {
+    async fn finish(mut self: Box<Self>) -> Result<Imported> {
+        self.touch()?;
         if let Some((row, rule, why)) = self.bad_row.clone() {
             return Err(EngineError::BadRow { row, rule, why });
         }
@@ -148,6 +166,9 @@ impl StandingImport for Import {
         let import =
             keeper::Import { board, begun, target, importing, rows, names, official_ranks, reply };
         jobs.send(Job::Import(Box::new(import)))?;
-        answer(done).await
+        let players = answer(done).await?;
+        Ok(Imported { players, in_place: true })
     }
+
+    async fn abort(self: Box<Self>) {}
 }

@@ -7,8 +7,12 @@
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use standings_engine::Result;
+use tokio::sync::oneshot;
 
-use super::{keeper::Job, sequencer};
+use super::{
+    keeper::{CaughtUp, Job},
+    sequencer,
+};
 
 /// A standing of more rows than this is a long job: some tenths of a second.
 const SHORT_ROWS: u64 = if cfg!(test) { 100 } else { 100_000 };
@@ -36,13 +40,29 @@ impl Jobs {
             Job::Freeze(freeze) => self.of(freeze.rows),
             Job::Import(import) => self.of(import.rows.len()),
             Job::Checkpoint(_) | Job::Stop => &self.long,
-            Job::Retire(_) | Job::Purge | Job::Backup { .. } => &self.clearing,
+            Job::Retire(_) | Job::Purge | Job::Backup { .. } | Job::CatchUp(_) => &self.clearing,
         };
         thread.send(job).map_err(|_| sequencer::stopped())
     }
 
     fn of(&self, rows: u64) -> &Sender<Job> {
         if rows > SHORT_ROWS { &self.long } else { &self.short }
+    }
+
+    /// Waits until all threads have done what they have.
+    pub(crate) async fn caught_up(&self) -> Result<CaughtUp> {
+        let threads = [&self.short, &self.long, &self.clearing].map(|thread| {
+            let (reply, caught_up) = oneshot::channel();
+            let _ = thread.send(Job::CatchUp(reply));
+            caught_up
+        });
+        let mut all = CaughtUp { done: 0, refused: false };
+        for thread in threads {
+            let CaughtUp { done, refused } = thread.await.map_err(|_| sequencer::stopped())?;
+            all.done += done;
+            all.refused |= refused;
+        }
+        Ok(all)
     }
 
     /// Ends all threads once they have done what they have.

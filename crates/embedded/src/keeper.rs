@@ -31,7 +31,7 @@ use super::{
     sequencer::{Prepared, Sequencer},
     snapshot::PendingSource,
 };
-use standings_engine::{BackupInfo, EngineError, Result, SnapshotInfo};
+use standings_engine::{BackupInfo, Result};
 
 /// How long to wait before a file that could not be written is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -49,6 +49,8 @@ pub(crate) enum Job {
     Retire(Vec<(BoardNo, SeasonNo)>),
     /// What is left of erased players and dropped seasons goes.
     Purge,
+    /// Says how many jobs were done, and whether any is left that the disk did not take: all that came before it is done.
+    CatchUp(oneshot::Sender<CaughtUp>),
     /// A copy of everything.
     Backup { to: PathBuf, reply: oneshot::Sender<Result<BackupInfo>> },
     /// No more jobs will come.
@@ -62,17 +64,8 @@ pub(crate) struct Freeze {
     pub(crate) rows: u64,
     /// The name of the file, never used before.
     pub(crate) name: String,
-    pub(crate) reply: Option<oneshot::Sender<Result<SnapshotInfo>>>,
-}
-
-impl Freeze {
-    /// Whoever waits for it is told not to.
-    fn not_yet(&mut self) {
-        if let Some(reply) = self.reply.take() {
-            let why = "the snapshot was taken, but the disk does not take it yet".into();
-            let _ = reply.send(Err(EngineError::OutcomeUnknown { why }));
-        }
-    }
+    /// Whoever waits for it is told the number of players, or that it is not written yet.
+    pub(crate) reply: Option<oneshot::Sender<u64>>,
 }
 
 /// What is frozen.
@@ -94,11 +87,21 @@ pub(crate) struct Import {
     pub(crate) reply: oneshot::Sender<Result<u64>>,
 }
 
+/// How far a thread is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CaughtUp {
+    /// Jobs done since the start.
+    pub(crate) done: u64,
+    /// Whether the disk refused any that will be tried again.
+    pub(crate) refused: bool,
+}
+
 /// Works until there is nothing more to come.
 pub(crate) fn run(shared: &Arc<Shared>, jobs: &Receiver<Job>) {
     // Standings that the disk did not take. They are tried again and hold up nothing else: someone may be waiting.
     let mut refused: Vec<Freeze> = Vec::new();
     let mut retry_at = Instant::now();
+    let mut done = 0;
     loop {
         let wait = retry_at.saturating_duration_since(Instant::now());
         let job = if refused.is_empty() {
@@ -106,7 +109,11 @@ pub(crate) fn run(shared: &Arc<Shared>, jobs: &Receiver<Job>) {
         } else {
             jobs.recv_timeout(wait)
         };
+        done += u64::from(!matches!(job, Ok(Job::CatchUp(_)) | Err(_)));
         match job {
+            Ok(Job::CatchUp(reply)) => {
+                let _ = reply.send(CaughtUp { done, refused: !refused.is_empty() });
+            }
             Ok(Job::Checkpoint(view)) => checkpoint(shared, view),
             Ok(Job::Freeze(standing)) => refused.extend(freeze(shared, standing)),
             Ok(Job::Import(import)) => {
@@ -154,7 +161,7 @@ pub(crate) fn checkpoint(shared: &Arc<Shared>, view: Option<View>) {
 fn freeze(shared: &Arc<Shared>, mut standing: Freeze) -> Option<Freeze> {
     // Nothing can be recorded any more; the next start freezes it.
     if shared.broken.lock().is_some() {
-        standing.not_yet();
+        standing.reply = None;
         return Some(standing);
     }
     let (board, name) = (standing.board, standing.name.clone());
@@ -166,15 +173,15 @@ fn freeze(shared: &Arc<Shared>, mut standing: Freeze) -> Option<Freeze> {
     match done {
         Ok(written) => {
             tracing::info!(board, ?what, "frozen");
-            if let (Some(reply), Some(info)) = (standing.reply.take(), written) {
-                let _ = reply.send(Ok(info));
+            if let (Some(reply), Some(players)) = (standing.reply.take(), written) {
+                let _ = reply.send(players);
             }
             // The last handle on a large standing goes here, where it keeps nobody waiting.
             None
         }
         Err(error) => {
             tracing::warn!(%error, board, ?what, "a standing could not be frozen yet");
-            standing.not_yet();
+            standing.reply = None;
             Some(standing)
         }
     }
@@ -185,7 +192,7 @@ fn freeze_season(
     board: BoardNo,
     season: SeasonNo,
     name: String,
-) -> Result<Option<SnapshotInfo>> {
+) -> Result<Option<u64>> {
     let due = {
         let catalog = shared.catalog.read();
         let state = catalog.board_no(board);
@@ -216,15 +223,12 @@ fn freeze_snapshot(
     board: BoardNo,
     snapshot: SnapshotNo,
     name: String,
-) -> Result<Option<SnapshotInfo>> {
+) -> Result<Option<u64>> {
     let due = {
         let catalog = shared.catalog.read();
-        catalog.board_no(board).and_then(|board| {
-            let (taken, pending) = board.pending_snapshot(snapshot)?;
-            Some((Arc::clone(taken), pending.clone()))
-        })
+        catalog.board_no(board).and_then(|board| board.pending_snapshot(snapshot).cloned())
     };
-    let Some((taken, pending)) = due else {
+    let Some(pending) = due else {
         return Ok(None);
     };
     let written = match &pending.source {
@@ -241,8 +245,7 @@ fn freeze_snapshot(
     let file = FrozenFile { erasures: pending.erasures, ..file };
     let players = file.players;
     shared.queue.change_blocking(move |s| s.store_snapshot(board, snapshot, file))?;
-    let last = taken.dates.last().map(|(date, _)| *date);
-    Ok(last.map(|date| SnapshotInfo { date, players }))
+    Ok(Some(players))
 }
 
 /// A new file with what stays of the one that it replaces.

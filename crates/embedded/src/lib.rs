@@ -229,12 +229,6 @@ impl Embedded {
         open::open(options, clock)
     }
 
-    /// Whether there has ever been anything in this data directory: a new one has neither boards nor keys.
-    pub fn is_new(&self) -> bool {
-        let catalog = self.shared.catalog.read();
-        catalog.next_board() == 0 && catalog.keys().next().is_none()
-    }
-
     fn refuse_if_overloaded(&self, submissions: usize) -> Result<()> {
         let Shared { queue, history, options, .. } = &*self.shared;
         let behind = history.lag() > options.lag_records;

@@ -6,13 +6,12 @@
 
 use std::cell::RefCell;
 
-use standings_core::rule::Rejection;
 use tokio::sync::{mpsc, oneshot};
 
-use standings_engine::{Receipt, Result};
+use standings_engine::{Receipt, Refused, Result};
 
 /// What became of a command's submissions.
-pub(crate) type Receipts = Result<Vec<Result<Receipt, Rejection>>>;
+pub(crate) type Receipts = Result<Vec<Result<Receipt, Refused>>>;
 
 thread_local! {
     static OF_THIS_THREAD: RefCell<Option<Mailbox>> = const { RefCell::new(None) };
@@ -87,6 +86,8 @@ impl Post {
 
 #[cfg(test)]
 mod tests {
+    use standings_core::rule::Rejection;
+
     use super::*;
 
     #[test]
@@ -102,7 +103,7 @@ mod tests {
                 let sequencer = std::thread::spawn(move || {
                     let mut post = Post::default();
                     post.add(first, Ok(Vec::new()));
-                    post.add(second, Ok(vec![Err(Rejection::TooSoon)]));
+                    post.add(second, Ok(vec![Err(Rejection::TooSoon.into())]));
                     let threads = post.0.len();
                     post.deliver();
                     threads

@@ -18,8 +18,8 @@ use super::{
     record::{BoardNo, SeasonNo},
 };
 use standings_engine::{
-    EngineError, EventsPage, EventsQuery, Mark, PlayerEvent, PlayerSeason, PlayerSeasons,
-    PlayerSeasonsQuery, PlayerSnapshot, PlayerSnapshotsPage, PlayerSnapshotsQuery, RankAnswer,
+    Cursor, EngineError, EventsPage, EventsQuery, Exactness, PlayerEvent, PlayerSeason,
+    PlayerSeasons, PlayerSeasonsQuery, PlayerSnapshot, PlayerSnapshotsPage, PlayerSnapshotsQuery,
     Result, SeasonBest, SeasonState, SnapshotInfo, SnapshotRef, SnapshotsPage, SnapshotsQuery,
 };
 
@@ -46,7 +46,7 @@ impl Shared {
         query: &EventsQuery,
     ) -> Result<EventsPage> {
         let before = match &query.before {
-            Some(Mark(mark)) => mark.parse().map_err(|_| EngineError::BadMark)?,
+            Some(cursor) => cursor.parse()?,
             None => u64::MAX,
         };
         let board = match &query.board {
@@ -75,7 +75,7 @@ impl Shared {
         })?;
         let more = events.len() > query.limit;
         events.truncate(query.limit);
-        let next = events.last().filter(|_| more).map(|(seq, _)| Mark(seq.to_string()));
+        let next = events.last().filter(|_| more).map(|(seq, _)| Cursor::of(&[seq]));
         Ok(EventsPage { events: events.into_iter().map(|(_, event)| event).collect(), next })
     }
 
@@ -166,7 +166,7 @@ impl Shared {
         let more = entries.len() > query.limit;
         entries.truncate(query.limit);
         let streak = goals.then(|| streak.streak());
-        Ok(Ok(PlayerSeasons { seasons: entries, more, best, streak }))
+        Ok(Ok(PlayerSeasons { seasons: entries, more, best, streak, exactness: Exactness::Exact }))
     }
 
     pub(crate) fn snapshots(
@@ -176,17 +176,20 @@ impl Shared {
     ) -> Result<SnapshotsPage> {
         let catalog = self.catalog.read();
         let state = catalog.board(board).ok_or_else(|| EngineError::UnknownBoard(board.clone()))?;
-        let wanted = state.readable(self.clock.now());
-        let wanted = wanted.filter(|s| query.before.is_none_or(|before| s.date < before));
-        let dates: Vec<LocalDate> = wanted.map(|s| s.date).collect();
+        let mut dates = state.snapshot_dates(self.clock.now());
         drop(catalog);
+        dates.retain(|(date, _)| query.before.is_none_or(|before| *date < before));
         let mut dates = dates.into_iter();
         let mut snapshots = Vec::new();
         while snapshots.len() < query.limit
-            && let Some(date) = dates.next()
+            && let Some((date, writing)) = dates.next()
         {
+            if writing {
+                snapshots.push(SnapshotInfo { date, players: None });
+                continue;
+            }
             let Some(standing) = self.still_there(board, date)? else { continue };
-            let players = standing.figures()?.players;
+            let players = Some(standing.figures()?.players);
             snapshots.push(SnapshotInfo { date, players });
         }
         Ok(SnapshotsPage { snapshots, more: dates.len() > 0 })
@@ -206,7 +209,7 @@ impl Shared {
         player: &PlayerId,
         query: &PlayerSnapshotsQuery,
     ) -> Result<PlayerSnapshotsPage> {
-        let before = query.before.as_ref().map(parse_mark).transpose()?;
+        let before = query.before.as_ref().map(day_of).transpose()?;
         let now = self.clock.now();
         let mut wanted: Vec<(LocalDate, BoardId)> = {
             let catalog = self.catalog.read();
@@ -241,7 +244,7 @@ impl Shared {
             let Some(entry) = standing.entry_of(player, None)? else { continue };
             if snapshots.len() == query.limit {
                 let last = snapshots.last();
-                next = last.map(|last| Mark(format!("{} {}", last.date, last.board)));
+                next = last.map(|last| Cursor::of(&[&last.date, &last.board]));
                 break;
             }
             let row = standing.row(entry.row)?;
@@ -272,18 +275,17 @@ fn season_entry(standing: &OpenStanding, season: &Season, row: &Ranked) -> Playe
         span: season.span.clone(),
         state: season.state(*now),
         score,
-        rank: RankAnswer::exact(row.rank),
+        rank: row.rank,
         success: goal.map(|goal| !order.better(goal, score)),
         at: row.record.key.at,
         updated_at: row.record.updated_at,
     }
 }
 
-fn parse_mark(mark: &Mark) -> Result<(LocalDate, BoardId)> {
-    let split = mark.0.split_once(' ');
-    let parsed =
-        split.and_then(|(date, board)| Some((date.parse().ok()?, BoardId::new(board).ok()?)));
-    parsed.ok_or(EngineError::BadMark)
+fn day_of(cursor: &Cursor) -> Result<(LocalDate, BoardId)> {
+    let [date, board] = cursor.parts()?;
+    let day = date.parse().ok().zip(BoardId::new(board).ok());
+    day.ok_or(EngineError::BadCursor)
 }
 
 /// What boards and seasons are called.

@@ -10,9 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use standings_core::{
-    IndexRecord, Millis, PlayerId, SeasonSpan, best::Best, limits::MAX_AHEAD,
-};
+use standings_core::{IndexRecord, Millis, PlayerId, SeasonSpan, best::Best, limits::MAX_AHEAD};
 
 use super::{
     Shared,

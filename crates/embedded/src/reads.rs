@@ -15,8 +15,8 @@ use super::{
     out_of_order,
 };
 use standings_engine::{
-    AmongFriends, CurrentEntry, Distribution, EngineError, FriendRow, Page, PageQuery, Place,
-    PlayerEntry, PlayerInfo, RankAnswer, Result, Row, ScorePlace, Selected, StandingRef, Start,
+    AmongFriends, CurrentEntry, Distribution, EngineError, Exactness, FriendRow, Page, PageQuery,
+    Place, PlayerEntry, PlayerInfo, Result, Row, ScorePlace, Selected, StandingRef, Start,
 };
 
 /// How often to look for a file that is replaced meanwhile. Twice in a row is already unlikely.
@@ -105,7 +105,8 @@ impl Shared {
         if profile.is_none() && events_on.is_empty() && entries.is_empty() {
             return Err(EngineError::UnknownPlayer(player.clone()));
         }
-        Ok(PlayerInfo { player: player.clone(), profile: profile.unwrap_or_default(), entries })
+        let profile = profile.unwrap_or_default();
+        Ok(PlayerInfo { player: player.clone(), profile, entries, exactness: Exactness::Exact })
     }
 
     /// Reads the history, and turns what went wrong into what a client is told.
@@ -129,7 +130,7 @@ fn current_entry(state: &BoardState, player: &PlayerId, now: Millis) -> Option<C
         board: state.id.clone(),
         season: season.span.id.clone(),
         score: state.definition.order().unfold(found.record.key.folded),
-        rank: RankAnswer::exact(rank),
+        rank,
     })
 }
 
@@ -148,7 +149,13 @@ impl OpenStanding {
         let page =
             self.rank(|ranks, gaps| now(standing::page(ranks, gaps, passing, start, query.limit)))?;
         let rows = self.rows(page.rows)?;
-        Ok(Page { standing: id.clone(), rows, players: page.players, more: page.more })
+        Ok(Page {
+            standing: id.clone(),
+            exactness: Exactness::Exact,
+            rows,
+            players: page.players,
+            more: page.more,
+        })
     }
 
     pub(crate) fn rows_of(&self, wanted: &[PlayerId]) -> Result<Selected> {
@@ -157,7 +164,13 @@ impl OpenStanding {
         let rows = self.rows(selected.rows)?;
         let missing = selected.missing.into_iter().map(|number| wanted[number].clone()).collect();
         let standing = self.found.id.clone();
-        Ok(Selected { standing, rows, missing, players: selected.players })
+        Ok(Selected {
+            standing,
+            exactness: Exactness::Exact,
+            rows,
+            missing,
+            players: selected.players,
+        })
     }
 
     pub(crate) fn entry(&self, player: &PlayerId, around: Option<usize>) -> Result<PlayerEntry> {
@@ -166,6 +179,7 @@ impl OpenStanding {
         let standing::Entry { row, percentile, around } = entry;
         Ok(PlayerEntry {
             standing: self.found.id.clone(),
+            exactness: Exactness::Exact,
             updated_at: row.record.updated_at,
             row: self.row(row)?,
             percentile,
@@ -177,8 +191,8 @@ impl OpenStanding {
         let folded = self.found.definition.order().fold(score);
         let place = self.rank(|ranks, gaps| now(standing::place(ranks, gaps, folded, around)))?;
         let standing::Place { rank, percentile, around } = place;
-        let (standing, rank) = (self.found.id.clone(), RankAnswer::exact(rank));
-        Ok(ScorePlace { standing, rank, percentile, around: self.rows(around)? })
+        let (standing, around) = (self.found.id.clone(), self.rows(around)?);
+        Ok(ScorePlace { standing, exactness: Exactness::Exact, rank, percentile, around })
     }
 
     pub(crate) fn distribution(&self) -> Result<Distribution> {
@@ -186,6 +200,7 @@ impl OpenStanding {
         let scores = self.rank(|ranks, gaps| now(standing::distribution(ranks, gaps, order)))?;
         Ok(Distribution {
             standing: self.found.id.clone(),
+            exactness: Exactness::Exact,
             players: scores.players,
             min: scores.min,
             max: scores.max,
@@ -211,7 +226,8 @@ impl OpenStanding {
         let ranks = standing::among(self.found.ties, &selected.rows);
         let rows = ranks.into_iter().zip(self.rows(selected.rows)?);
         let rows = rows.map(|(rank, row)| FriendRow { rank, row }).collect();
-        Ok(AmongFriends { standing: self.found.id.clone(), entry, rows })
+        let standing = self.found.id.clone();
+        Ok(AmongFriends { standing, exactness: Exactness::Exact, entry, rows })
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     found::{Figures, Found},
     reads::look,
 };
-use standings_engine::{EngineError, Result, SeasonInfo, SeasonsPage, SeasonsQuery};
+use standings_engine::{EngineError, Exactness, Result, SeasonInfo, SeasonsPage, SeasonsQuery};
 
 impl Shared {
     pub(crate) fn seasons(&self, board: &BoardId, query: &SeasonsQuery) -> Result<SeasonsPage> {
@@ -51,7 +51,12 @@ impl Shared {
         listed.drain(..newer);
         let more = listed.len() > query.limit;
         listed.truncate(query.limit);
-        Ok(Ok(SeasonsPage { seasons: listed, more, mean_success_rate }))
+        Ok(Ok(SeasonsPage {
+            seasons: listed,
+            more,
+            mean_success_rate,
+            exactness: Exactness::Exact,
+        }))
     }
 
     fn season_info(&self, season: Season, found: Found) -> Result<io::Result<SeasonInfo>> {
@@ -66,6 +71,7 @@ impl Shared {
         };
         Ok(Ok(SeasonInfo {
             state: season.state(now),
+            is_final: season.closed.is_some(),
             span: season.span,
             players: figures.players,
             mean: standing::mean(figures.players, figures.total, order),

@@ -187,12 +187,27 @@ impl BoardState {
         })
     }
 
-    /// A freeze that is to be written.
-    pub(crate) fn pending_snapshot(&self, no: SnapshotNo) -> Option<(&Arc<Taken>, &Pending)> {
-        self.snapshots.list().iter().find_map(|snapshot| match &snapshot.rows {
-            SnapshotRows::Pending(pending) if snapshot.of.snapshot == no => {
-                Some((&snapshot.of, pending))
+    /// The dates that have a snapshot, newest first, each with whether one of it is yet to be written.
+    pub(crate) fn snapshot_dates(&self, now: Millis) -> Vec<(LocalDate, bool)> {
+        let keep = self.definition.snapshots().map_or(Keep::Forever, |policy| policy.keep);
+        let newest_first = self.snapshots.list().iter().rev();
+        let kept = newest_first
+            .take_while(|taken| !keep.is_expired(taken.at, now, 0, self.definition.zone()));
+        let mut dates: Vec<(LocalDate, bool)> = Vec::new();
+        for taken in kept {
+            let writing = taken.file().is_none();
+            match dates.last_mut() {
+                Some((date, other)) if *date == taken.date => *other |= writing,
+                _ => dates.push((taken.date, writing)),
             }
+        }
+        dates
+    }
+
+    /// A freeze that is to be written.
+    pub(crate) fn pending_snapshot(&self, no: SnapshotNo) -> Option<&Pending> {
+        self.snapshots.list().iter().find_map(|snapshot| match &snapshot.rows {
+            SnapshotRows::Pending(pending) if snapshot.of.snapshot == no => Some(pending),
             _ => None,
         })
     }

@@ -5,14 +5,14 @@ use std::time::Duration;
 use standings_core::{BoardId, LocalDate, PlayerId, SeasonId, rule::Rejection};
 
 /// An engine's refusal or failure. A submission that breaks a rule of its board is not one of these: that is a
-/// [`Rejection`] in its own place in the batch.
+/// [`Rejection`] in its own place in the batch. How to go on is for whoever knows by which call the error came.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// No such board.
-    #[error("there is no board {:?}; GET /v1/boards lists them", .0.as_str())]
+    #[error("there is no board {:?}", .0.as_str())]
     UnknownBoard(BoardId),
     /// No such season on this board.
-    #[error("board {board} has no season {season:?}; GET /v1/boards/{board}/seasons lists them")]
+    #[error("board {board} has no season {season:?}")]
     UnknownSeason {
         /// The board asked.
         board: BoardId,
@@ -20,9 +20,7 @@ pub enum EngineError {
         season: String,
     },
     /// No such snapshot of this board.
-    #[error(
-        "board {board} has no snapshot {snapshot:?}; GET /v1/boards/{board}/snapshots lists them"
-    )]
+    #[error("board {board} has no snapshot {snapshot:?}")]
     UnknownSnapshot {
         /// The board asked.
         board: BoardId,
@@ -33,7 +31,7 @@ pub enum EngineError {
     #[error("there is no player {:?} here", .0.as_str())]
     UnknownPlayer(PlayerId),
     /// No key of that name.
-    #[error("there is no key of that name; GET /v1/keys lists them")]
+    #[error("there is no key of that name")]
     UnknownKey,
     /// The name of a new key is taken.
     #[error("there is a key of that name already; delete it first or choose another name")]
@@ -42,23 +40,37 @@ pub enum EngineError {
     #[error("{0} cannot change once a season has scores; create another board instead")]
     ImmutableSetting(&'static str),
     /// An import was addressed to a season that still takes submissions.
-    #[error(
-        "season {0} is not closed yet; close it first, or use PUT /v1/boards/{{board}}/scores for the open season"
-    )]
+    #[error("season {0} is not closed yet")]
     SeasonOpen(SeasonId),
     /// Scores were being set in a season that has ended meanwhile, or whose board has gone. Nothing of the call was applied.
-    #[error(
-        "season {0} has ended meanwhile, and the other rows were not applied; PUT /v1/boards/{{board}}/seasons/{0} imports it whole once it is closed"
-    )]
+    #[error("season {0} has ended meanwhile, and the other rows were not applied")]
     SeasonEnded(SeasonId),
+    /// A standing from elsewhere that would be deleted at once.
+    #[error(
+        "{what} is older than board {board} keeps; change {setting} of the board first, then import it"
+    )]
+    PastRetention {
+        /// The board.
+        board: BoardId,
+        /// The season or the snapshot.
+        what: String,
+        /// What decides how long it is kept.
+        setting: &'static str,
+    },
     /// A snapshot of a day that has not begun.
     #[error(
         "{0} has not begun in the board's time zone; a snapshot is of today or of a day before"
     )]
     SnapshotInFuture(LocalDate),
-    /// A mark that this engine has not given.
+    /// A cursor that this engine has not given.
     #[error("the place to go on from is not one that was given; leave it out to start anew")]
-    BadMark,
+    BadCursor,
+    /// An offset beyond what this engine can page to.
+    #[error("pages are found by offset up to {0} rows; beyond that go on from the page before")]
+    TooDeep(u64),
+    /// What the call goes by is no longer so, and sending it again changes nothing about that. Nothing of it was applied.
+    #[error("{0}")]
+    Conflict(String),
     /// A row that cannot be taken. Nothing of the call was applied; the number counts within it.
     #[error("row {row}: {why}")]
     BadRow {
@@ -103,6 +115,11 @@ impl EngineError {
     /// A row that breaks a rule.
     pub fn rejected_row(row: u64, rule: Rejection) -> Self {
         Self::BadRow { row, rule: Some(rule), why: rule.to_string() }
+    }
+
+    /// Whether what the call was to write may be there.
+    pub fn may_have_applied(&self) -> bool {
+        matches!(self, Self::OutcomeUnknown { .. })
     }
 
     /// The same failure for another of those whom it befell together.

@@ -5,66 +5,77 @@
 //! - a write is one call that is durable when it returns, takes a batch, and says of each item what became of it;
 //! - a read is one call that returns everything its answer needs, so that it is consistent where the engine can be;
 //! - an error says whether the write may have been applied ([`EngineError`]);
-//! - an answer says where a rank is only estimated ([`RankAnswer`]).
+//! - an answer says once how exact its numbers are ([`Exactness`]), and an engine what it promises beyond that ([`Capabilities`]);
+//! - what is due by the clock is done by a call that anyone may make ([`Engine::maintain`]).
+//!
+//! Where a read takes several questions to the store, what it shows may shift by the submissions that come meanwhile. Whose clock
+//! counts is the engine's matter: one for all servers of a store, so that none takes a score for a season that another has closed.
 //!
 //! Rules are not here: they live in `standings-core`, once.
 
 mod clock;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+mod cursor;
 mod error;
 mod types;
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use standings_core::{
-    Board, BoardId, KeyName, LocalDate, PlayerId, Profile, Score, SeasonId,
-    rule::{Rejection, Submission},
+    Board, BoardId, KeyName, LocalDate, Millis, PlayerId, Profile, Score, SeasonId,
+    rule::Submission,
 };
 
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use cursor::Cursor;
 pub use error::{EngineError, Result};
 pub use types::*;
+
+/// How long an import may be left alone, by the engine's clock, before it is given up, so that what it took is not kept for good.
+pub const IMPORT_EXPIRY: Millis = Millis(3_600_000);
 
 /// A store of ledger and standings.
 #[async_trait]
 pub trait Engine: Send + Sync + 'static {
+    /// What this engine promises beyond what all of them do.
+    fn capabilities(&self) -> Capabilities;
+
     // ---- boards -----------------------------------------------------------------------------
 
-    /// All boards by id.
-    async fn boards(&self) -> Result<Vec<BoardInfo>>;
+    /// Boards by id.
+    async fn boards(&self, query: &BoardsQuery) -> Result<BoardsPage>;
 
-    /// One board.
-    async fn board(&self, board: &BoardId) -> Result<BoardInfo>;
+    /// One board, with the number of its players.
+    async fn board(&self, board: &BoardId) -> Result<BoardStatus>;
 
     /// Creates a board, or changes what may change.
     async fn put_board(&self, board: &BoardId, definition: Board) -> Result<Put>;
 
-    /// Deletes a board with all its seasons. One created later under the same id inherits nothing.
+    /// Deletes a board with all its seasons. One created later under the same id inherits nothing. It holds at once here, and on
+    /// other servers within the time that [`Capabilities::elsewhere`] says.
     async fn delete_board(&self, board: &BoardId) -> Result<()>;
 
     // ---- writing scores ---------------------------------------------------------------------
 
-    /// Decides submissions in order and makes the accepted ones durable before it returns. Each stands alone: a
-    /// rejection leaves the others untouched. An `Err` speaks for the whole batch.
+    /// Decides submissions in order and makes the accepted ones durable before it returns. Each stands alone: one that is refused, or
+    /// that the store could not take, leaves the others untouched. An `Err` speaks for the whole batch.
     async fn submit(
         &self,
         board: &BoardId,
         submissions: Vec<Submission>,
-    ) -> Result<Vec<Result<Receipt, Rejection>>>;
+    ) -> Result<Vec<Result<Receipt, Refused>>>;
 
-    /// Sets scores of the current season whatever the rule: import and correction. Durable when it returns; waits,
-    /// rather than refusing, while the store catches up.
-    async fn set_scores(&self, board: &BoardId, rows: Vec<ScoreRow>) -> Result<ScoresSet>;
-
-    /// Sets more of what was begun, in the same season or not at all: `SeasonEnded` where another one is current by now.
-    async fn set_more_scores(
+    /// Sets scores whatever the rule: import and correction. They are of the current season, or of the one in which that was
+    /// `begun`: `SeasonEnded` where another one is current by now. Durable when it returns; waits, rather than refusing, while the store
+    /// catches up. After a failure the same rows can be sent again: each sets the same.
+    async fn set_scores(
         &self,
         board: &BoardId,
-        begun: &ScoresSet,
+        begun: Option<&ScoresSet>,
         rows: Vec<ScoreRow>,
-    ) -> Result<()>;
+    ) -> Result<ScoresSet>;
 
     /// Takes a player off a season, open or closed; ranks close up.
     async fn remove_entry(
@@ -79,10 +90,16 @@ pub trait Engine: Send + Sync + 'static {
     /// Seasons of a board, newest first.
     async fn seasons(&self, board: &BoardId, query: &SeasonsQuery) -> Result<SeasonsPage>;
 
-    /// Ends the current season now, without grace. Returns the closed season and the one that is current now.
-    async fn close_season(&self, board: &BoardId) -> Result<(SeasonId, SeasonId)>;
+    /// Ends a season now, without grace: the current one, or a given one. Returns it and the one that followed it. A given one that is
+    /// closed already is answered alike, and nothing else is closed: so the call can be sent again after a lost answer.
+    async fn close_season(
+        &self,
+        board: &BoardId,
+        which: Option<&SeasonId>,
+    ) -> Result<(SeasonId, SeasonId)>;
 
-    /// Begins to import a closed season whole. Nothing shows until [`StandingImport::finish`]; dropping it abandons it.
+    /// Begins to import a closed season whole, `PastRetention` where it would be deleted at once. Nothing shows until
+    /// [`StandingImport::finish`]; dropping it abandons it.
     async fn import_season(
         &self,
         board: &BoardId,
@@ -94,11 +111,13 @@ pub trait Engine: Send + Sync + 'static {
     /// Snapshots of a board, newest first.
     async fn snapshots(&self, board: &BoardId, query: &SnapshotsQuery) -> Result<SnapshotsPage>;
 
-    /// Freezes the board as it is now under today's date in its zone, in place of an earlier snapshot of that date. It can
-    /// be read when this returns. Those that a board's definition asks for are taken by the engine itself.
+    /// Freezes the board as it is now under today's date in its zone, in place of an earlier snapshot of that date. It is taken for
+    /// good when this returns; where it has no `players` yet it cannot be read yet. Those that a board's definition asks for are
+    /// taken by the engine itself.
     async fn take_snapshot(&self, board: &BoardId) -> Result<SnapshotInfo>;
 
-    /// Begins to import a snapshot whole. Nothing shows until [`StandingImport::finish`]; dropping it abandons it.
+    /// Begins to import a snapshot whole, `PastRetention` where it would be deleted at once. Nothing shows until
+    /// [`StandingImport::finish`]; dropping it abandons it.
     async fn import_snapshot(
         &self,
         board: &BoardId,
@@ -107,7 +126,7 @@ pub trait Engine: Send + Sync + 'static {
 
     // ---- reading a board --------------------------------------------------------------------
 
-    /// A page of a standing, best first.
+    /// A page of a standing, best first. `TooDeep` where the engine cannot page to the offset.
     async fn page(&self, board: &BoardId, query: &PageQuery) -> Result<Page>;
 
     /// The rows of given players, best first, and which of them have no entry.
@@ -152,15 +171,15 @@ pub trait Engine: Send + Sync + 'static {
     /// Replaces a player's profile.
     async fn put_player(&self, player: &PlayerId, profile: Profile) -> Result<()>;
 
-    /// A player's profile and current entries on up to `boards` boards; `UnknownPlayer` where there is neither.
+    /// A player's profile and current entries on the first `boards` boards by id that have one; `UnknownPlayer` where there is neither.
     async fn player(&self, player: &PlayerId, boards: usize) -> Result<PlayerInfo>;
 
     /// Players by display name in any letter case, in the order of names.
     async fn players_by_name(&self, query: &NameQuery, limit: usize) -> Result<Vec<NamedPlayer>>;
 
     /// Erases a player everywhere: profile, friends, entries, history, closed seasons and snapshots, where the others keep
-    /// their ranks. No read shows the player from now on; the bytes are gone from the store within a day. Whoever comes
-    /// back under the same id starts anew.
+    /// their ranks. No read shows the player from now on (on other servers within the time that [`Capabilities::elsewhere`] says); the
+    /// bytes are gone from the store within a day. Who comes back under the same id starts anew.
     async fn erase_player(&self, player: &PlayerId) -> Result<()>;
 
     /// Replaces the list of a player's friends. It is one-way.
@@ -195,38 +214,52 @@ pub trait Engine: Send + Sync + 'static {
     /// All keys by name.
     async fn keys(&self) -> Result<Vec<KeyInfo>>;
 
-    /// The key with this hash. Called on every request that carries one: an engine far away caches.
-    async fn key(&self, hash: &KeyHash) -> Result<Option<KeyInfo>>;
+    /// The key with this hash, from memory: every request that carries one asks. `Unavailable` where what is in memory may be older
+    /// than [`Capabilities::elsewhere`] says.
+    fn key(&self, hash: &KeyHash) -> Result<Option<KeyInfo>>;
 
     /// Stores a key. With `replace`, one of the same name is replaced instead of being an error.
     async fn put_key(&self, name: &KeyName, role: Role, hash: KeyHash, replace: bool)
     -> Result<()>;
 
-    /// Deletes a key; it stops working at once.
+    /// Deletes a key. It stops working at once here, and on other servers within the time that [`Capabilities::elsewhere`] says.
     async fn delete_key(&self, name: &KeyName) -> Result<()>;
 
     // ---- operations -------------------------------------------------------------------------
 
-    /// Whether it answers truthfully and takes writes now; otherwise an error that says why not.
-    async fn ready(&self) -> Result<()>;
+    /// Puts what a store needs to be of use where it is not there yet, wholly or not at all.
+    async fn initialise(&self, first: FirstStart) -> Result<Initialised>;
 
-    /// Makes a consistent copy of the running server's data in a directory that must not exist yet.
-    async fn backup(&self, to: &Path) -> Result<BackupInfo>;
+    /// Does what is due by the engine's clock: seasons, snapshots, retention, clearing, estimates. Anyone may call it, and many at
+    /// once; a schedule does where no server runs all the time. It begins nothing new once the budget is used up.
+    async fn maintain(&self, budget: Duration) -> Result<Maintained>;
 
-    /// Adds the engine's own metrics to what the server publishes.
+    /// Whether it answers truthfully and takes writes now; otherwise an error that says why not. It is answered from memory.
+    fn ready(&self) -> Result<()>;
+
+    /// Makes a consistent copy of the running server's data in a directory that must not exist yet, where the engine makes
+    /// backups itself.
+    async fn backup(&self, _to: &Path) -> Result<BackupInfo> {
+        Err(EngineError::Unsupported("the store behind this server has backups of its own"))
+    }
+
+    /// Adds the numbers that the engine keeps to what the server publishes. Reading them asks no store.
     fn register_metrics(self: Arc<Self>, registry: &mut prometheus_client::registry::Registry);
 
     /// Finishes what was accepted and closes the store. Later calls answer `Unavailable`.
     async fn shutdown(&self);
 }
 
-/// A closed season or a snapshot being imported.
+/// A closed season or a snapshot being imported. Left alone for [`IMPORT_EXPIRY`] it is given up, and answers `Conflict`.
 #[async_trait]
 pub trait StandingImport: Send {
     /// Adds rows in any order. A player that comes twice is an error at [`finish`](Self::finish), and so is a time further ahead
     /// than a submission's may be.
     async fn rows(&mut self, rows: Vec<ScoreRow>) -> Result<()>;
 
-    /// Ranks the rows and puts them in place of what was there, wholly or not at all. Returns the number of players.
-    async fn finish(self: Box<Self>) -> Result<u64>;
+    /// Ranks the rows and puts them in place of what was there, wholly or not at all.
+    async fn finish(self: Box<Self>) -> Result<Imported>;
+
+    /// Gives it up, and the store what it has taken. Dropping it does the same in its own time.
+    async fn abort(self: Box<Self>);
 }

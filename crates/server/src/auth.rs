@@ -50,7 +50,7 @@ pub(crate) async fn authorise(
     let engine = app.engine()?;
     let given = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
     let Some(key) = given.and_then(bearer) else { return Err(unauthorized()) };
-    let Some(info) = engine.key(&hash(key)).await? else { return Err(unauthorized()) };
+    let Some(info) = engine.key(&hash(key))? else { return Err(unauthorized()) };
     if info.role < needed {
         return Err(Problem::new(
             Code::Forbidden,

@@ -6,7 +6,7 @@
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use standings_core::{BoardId, LocalDate, Millis, PlayerId, Score, SeasonId};
-use standings_engine::{Filter, Mark, Place, StandingId};
+use standings_engine::{Cursor as ListCursor, Filter, Place, StandingId};
 
 use crate::problem::{Code, Problem};
 
@@ -108,7 +108,7 @@ struct ListEnd {
 
 impl PlayerList<'_> {
     /// Writes a place.
-    pub(crate) fn encode(self, mark: Mark) -> String {
+    pub(crate) fn encode(self, mark: ListCursor) -> String {
         encode(&ListEnd {
             list: self.of.to_owned(),
             player: self.player.clone(),
@@ -118,11 +118,11 @@ impl PlayerList<'_> {
     }
 
     /// Reads a place in this list.
-    pub(crate) fn decode(self, text: &str) -> Result<Mark, Problem> {
+    pub(crate) fn decode(self, text: &str) -> Result<ListCursor, Problem> {
         let ours = |end: &ListEnd| {
             end.list == self.of && end.player == *self.player && end.board.as_ref() == self.board
         };
-        decode::<ListEnd>(text).filter(ours).map(|end| Mark(end.mark)).ok_or_else(|| {
+        decode::<ListEnd>(text).filter(ours).map(|end| ListCursor(end.mark)).ok_or_else(|| {
             let detail = "before takes the value of \"next\" of a page of this list, unchanged and with the same board; \
                           without before the list starts from the newest";
             Problem::new(Code::BadCursor, detail)
@@ -168,7 +168,7 @@ mod tests {
         let page = cursor().encode(&main);
         let (a, b) = (PlayerId::new("a").unwrap(), PlayerId::new("b").unwrap());
         let list = PlayerList { of: "scores", player: &a, board: None };
-        let mark = Mark("17/플레이어".to_owned());
+        let mark = ListCursor("17/플레이어".to_owned());
         let text = list.encode(mark.clone());
         assert!(is_plain(&text), "{text}");
         assert_eq!(list.decode(&text).unwrap(), mark);

@@ -21,7 +21,7 @@ use crate::{
         boards, friends, history, import, keys, operations, players, read, seasons, snapshots,
         submit,
     },
-    wire::{KeyReply, NamedReply, SpanReply},
+    wire::{ExactnessReply, KeyReply, NamedReply, SpanReply},
 };
 
 /// A board: its id, its definition, and, where it is read, the current season.
@@ -35,15 +35,20 @@ pub(crate) struct BoardSchema<'a> {
     /// The season that contains the present.
     #[schema(nullable = false)]
     current_season: Option<SpanReply<'a>>,
-    /// Players in the current season.
+    /// Players in the current season, of a board that is read alone.
     #[schema(nullable = false)]
     players: Option<u64>,
+    #[serde(flatten)]
+    exactness: ExactnessReply,
 }
 
-/// All boards by id.
+/// Boards by id.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct BoardList<'a> {
     data: Vec<BoardSchema<'a>>,
+    /// What `after` takes for the next page.
+    #[schema(required)]
+    next: Option<String>,
 }
 
 /// Players found by name.

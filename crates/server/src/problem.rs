@@ -8,7 +8,7 @@ use hyper::{
 };
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use standings_core::rule::Rejection;
-use standings_engine::EngineError;
+use standings_engine::{EngineError, Refused};
 
 /// The media type of a problem.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
@@ -47,8 +47,7 @@ macro_rules! codes {
 codes! {
     Malformed = "malformed", BAD_REQUEST, "The request cannot be understood";
     BadCursor = "bad_cursor", BAD_REQUEST, "The cursor is not one of this list";
-    Unsupported = "unsupported", BAD_REQUEST, "This server cannot do that";
-    Unauthorized = "unauthorized", UNAUTHORIZED, "A valid key is required";
+        Unauthorized = "unauthorized", UNAUTHORIZED, "A valid key is required";
     Forbidden = "forbidden", FORBIDDEN, "The key's role is too small";
     NotFound = "not_found", NOT_FOUND, "There is nothing at this address";
     UnknownBoard = "unknown_board", NOT_FOUND, "There is no such board";
@@ -65,6 +64,8 @@ codes! {
     ImmutableSetting = "immutable_setting", CONFLICT, "The setting cannot change any more";
     SeasonOpen = "season_open", CONFLICT, "The season is not closed yet";
     KeyExists = "key_exists", CONFLICT, "The name of the key is taken";
+    PastRetention = "past_retention", CONFLICT, "The board does not keep what is so old";
+    Conflict = "conflict", CONFLICT, "What the request goes by is no longer so";
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE, "The body is too large";
     BatchTooLarge = "batch_too_large", PAYLOAD_TOO_LARGE, "The batch has too many submissions";
     UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The body is of another type";
@@ -73,11 +74,13 @@ codes! {
     ScoreOutOfRange = "score_out_of_range", UNPROCESSABLE_ENTITY, "The sum would leave the range of scores";
     BoardFull = "board_full", UNPROCESSABLE_ENTITY, "The season takes no new players";
     SnapshotInFuture = "snapshot_in_future", UNPROCESSABLE_ENTITY, "The date has not begun";
+    OffsetTooDeep = "offset_too_deep", UNPROCESSABLE_ENTITY, "The offset is beyond what can be paged to";
     TooManyFriends = "too_many_friends", UNPROCESSABLE_ENTITY, "The list has too many friends";
     BadRow = "bad_row", UNPROCESSABLE_ENTITY, "A row cannot be imported";
     RateLimited = "rate_limited", TOO_MANY_REQUESTS, "The key sends too many requests";
     HeadersTooLarge = "headers_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are too large";
     Internal = "internal", INTERNAL_SERVER_ERROR, "The server made a mistake";
+    Unsupported = "unsupported", NOT_IMPLEMENTED, "This server cannot do that";
     Unavailable = "unavailable", SERVICE_UNAVAILABLE, "Not applied: the store cannot take it now";
     Overloaded = "overloaded", SERVICE_UNAVAILABLE, "Not applied: more is waiting than can be taken";
     OutcomeUnknown = "outcome_unknown", SERVICE_UNAVAILABLE, "Perhaps applied";
@@ -212,6 +215,42 @@ impl From<Rejection> for Problem {
     }
 }
 
+/// Which call helps, where the engine's words leave that open: it does not know by which one the error came.
+struct Hint<'a>(&'a EngineError);
+
+impl Display for Hint<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            EngineError::UnknownBoard(_) => f.write_str("; GET /v1/boards lists them"),
+            EngineError::UnknownSeason { board, .. } => {
+                write!(f, "; GET /v1/boards/{board}/seasons lists them")
+            }
+            EngineError::UnknownSnapshot { board, .. } => {
+                write!(f, "; GET /v1/boards/{board}/snapshots lists them")
+            }
+            EngineError::UnknownKey => f.write_str("; GET /v1/keys lists them"),
+            EngineError::SeasonOpen(_) => f.write_str(
+                "; close it first, or use PUT /v1/boards/{board}/scores for the open season",
+            ),
+            EngineError::SeasonEnded(season) => write!(
+                f,
+                "; PUT /v1/boards/{{board}}/seasons/{season} imports it whole once it is closed"
+            ),
+            EngineError::TooDeep(_) => f.write_str(": after takes its next"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Rule(rejection) => rejection.into(),
+            Refused::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<EngineError> for Problem {
     fn from(error: EngineError) -> Self {
         let code = match &error {
@@ -225,7 +264,10 @@ impl From<EngineError> for Problem {
             EngineError::SeasonOpen(_) => Code::SeasonOpen,
             EngineError::SeasonEnded(_) => Code::SeasonClosed,
             EngineError::SnapshotInFuture(_) => Code::SnapshotInFuture,
-            EngineError::BadMark => Code::BadCursor,
+            EngineError::PastRetention { .. } => Code::PastRetention,
+            EngineError::BadCursor => Code::BadCursor,
+            EngineError::TooDeep(_) => Code::OffsetTooDeep,
+            EngineError::Conflict(_) => Code::Conflict,
             // A rule has one code, whichever way a score comes.
             EngineError::BadRow { rule, .. } => rule.map_or(Code::BadRow, Code::from),
             EngineError::Unsupported(_) => Code::Unsupported,
@@ -234,7 +276,7 @@ impl From<EngineError> for Problem {
             EngineError::Overloaded { .. } => Code::Overloaded,
             EngineError::OutcomeUnknown { .. } => Code::OutcomeUnknown,
         };
-        let problem = Self::new(code, error.to_string());
+        let problem = Self::new(code, format!("{error}{}", Hint(&error)));
         match error {
             EngineError::Unavailable { retry_after, .. }
             | EngineError::Overloaded { retry_after } => problem.retry_after(retry_after),
@@ -271,6 +313,19 @@ mod tests {
             serde_json::to_string(&problem).unwrap(),
             r#"{"type":"/docs#too_soon","title":"One submission per period was accepted already","status":409,"detail":"wait","code":"too_soon"}"#
         );
+    }
+
+    #[test]
+    fn what_the_engine_cannot_know_is_added_to_its_words() {
+        let season = standings_core::SeasonId::parse("2026-11").unwrap();
+        let problem = Problem::from(EngineError::SeasonEnded(season));
+        let detail = "season 2026-11 has ended meanwhile, and the other rows were not applied; \
+                      PUT /v1/boards/{board}/seasons/2026-11 imports it whole once it is closed";
+        assert_eq!((problem.code(), problem.detail()), (Code::SeasonClosed, detail));
+        let problem = Problem::from(EngineError::TooDeep(10_000));
+        let detail = "pages are found by offset up to 10000 rows; beyond that go on from the page before: \
+                      after takes its next";
+        assert_eq!((problem.code(), problem.detail()), (Code::OffsetTooDeep, detail));
     }
 
     #[test]

@@ -194,6 +194,11 @@ pub(crate) fn json_sized(bytes: usize, reply: &impl Serialize) -> Answer {
     Ok(Reply::of("application/json", Piece::Buffer(buffer)))
 }
 
+/// Writes what is taken and not there yet.
+pub(crate) fn accepted(reply: &impl Serialize) -> Answer {
+    json(reply).map(|reply| Reply { status: StatusCode::ACCEPTED, ..reply })
+}
+
 /// Writes what is new.
 pub(crate) fn created(reply: &impl Serialize) -> Answer {
     json(reply).map(|reply| Reply { status: StatusCode::CREATED, ..reply })

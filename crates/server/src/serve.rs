@@ -10,7 +10,7 @@ use std::{
 use anyhow::Context;
 use standings_core::{Board, BoardId, KeyName, Millis};
 use standings_embedded::{Durability, Embedded, Options};
-use standings_engine::{Engine, Role, SystemClock};
+use standings_engine::{Engine, FirstStart, Role, SystemClock};
 use tokio::{
     net::{TcpListener, TcpSocket},
     sync::oneshot,
@@ -77,7 +77,7 @@ async fn until_signal(config: Config) -> anyhow::Result<()> {
         engine = open(config.clone()) => engine?,
         () = &mut signal => return Ok(()),
     };
-    let first_key = prepare(&engine, config.admin_key.as_deref()).await?;
+    let first_key = prepare(&*engine, config.admin_key.as_deref()).await?;
     app.start(engine.clone());
     greet(scheme, address, &config, first_key.as_deref())?;
     tracing::info!(%address, "ready");
@@ -116,29 +116,24 @@ fn options(config: &Config) -> Options {
 }
 
 /// Makes sure that there is an admin key and, in new data, the default board. Returns a key that was made here.
-async fn prepare(engine: &Embedded, admin_key: Option<&str>) -> anyhow::Result<Option<String>> {
-    let keys = engine.keys().await?;
-    // Only in new data: a board `main` that was deleted stays so.
-    if engine.is_new() {
-        let main = BoardId::new(DEFAULT_BOARD).context("the default board")?;
-        engine.put_board(&main, Board::default()).await?;
-    }
+async fn prepare(engine: &dyn Engine, admin_key: Option<&str>) -> anyhow::Result<Option<String>> {
+    let main = BoardId::new(DEFAULT_BOARD).context("the default board")?;
     let name = KeyName::new(ADMIN).context("the admin key")?;
-    if let Some(key) = admin_key {
+    let made = match admin_key {
+        Some(_) => None,
+        None => Some(new_key().context("no random numbers are to be had")?),
+    };
+    let hash = hash(admin_key.or(made.as_deref()).unwrap_or_default().as_bytes());
+    let first = FirstStart { board: (main, Board::default()), admin: (name.clone(), hash) };
+    let done = engine.initialise(first).await?;
+    if admin_key.is_some() && !done.admin {
         // Not anew at every start: a disk that is full must not keep reads from being served.
-        let hash = hash(key.as_bytes());
-        let known = engine.key(&hash).await?;
+        let known = engine.key(&hash)?;
         if !known.is_some_and(|known| known.name == name && known.role == Role::Admin) {
             engine.put_key(&name, Role::Admin, hash, true).await?;
         }
-        return Ok(None);
     }
-    if keys.iter().any(|key| key.role == Role::Admin) {
-        return Ok(None);
-    }
-    let key = new_key().context("no random numbers are to be had")?;
-    engine.put_key(&name, Role::Admin, hash(key.as_bytes()), true).await?;
-    Ok(Some(key))
+    Ok(made.filter(|_| done.admin))
 }
 
 /// What a person should see who has just started it.

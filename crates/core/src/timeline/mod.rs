@@ -50,7 +50,8 @@ impl std::fmt::Display for SeasonRef {
 }
 
 /// Whether a season takes submissions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SeasonState {
     /// It contains the present.
     Open,

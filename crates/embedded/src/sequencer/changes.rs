@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use standings_core::{Board, BoardId, KeyName, Millis, PlayerId, SeasonId, SeasonSpan};
+use standings_core::{Board, BoardId, KeyName, Millis, PlayerId, SeasonId};
 
 use super::{Sequencer, seasons::opened};
 use crate::{
@@ -12,7 +12,9 @@ use crate::{
     log::Segment,
     record::{BoardNo, FrozenFile, LogRecord, SeasonNo},
 };
-use standings_engine::{EngineError, KeyHash, Put, Result, Role, SeasonRef};
+use standings_engine::{
+    EngineError, FirstStart, Initialised, KeyHash, Put, Result, Role, SeasonRef,
+};
 
 /// What taking a player off a season leads to.
 pub(crate) enum Removal {
@@ -161,34 +163,82 @@ impl Sequencer {
         Ok(Removal::Done)
     }
 
-    pub(crate) fn close_season(&mut self, id: &BoardId) -> Result<(SeasonId, SeasonId)> {
+    pub(crate) fn close_season(
+        &mut self,
+        id: &BoardId,
+        which: Option<&SeasonId>,
+    ) -> Result<(SeasonId, SeasonId)> {
         let now = self.shared.clock.now();
         let (records, board, closed, ids) = {
             let catalog = self.shared.catalog.read();
             let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
-            let index = board.current(now);
-            let season = &board.seasons[index];
+            let current = &board.seasons[board.current(now)];
+            let unknown = |id: &SeasonId| EngineError::UnknownSeason {
+                board: board.id.clone(),
+                season: id.to_string(),
+            };
+            let season = match which {
+                None => current,
+                Some(id) => {
+                    let mut begun = board.begun(now);
+                    begun.find(|season| season.span.id == *id).ok_or_else(|| unknown(id))?
+                }
+            };
+            let closed = season.span.id.clone();
             if season.closed.is_some() {
-                // The clock was set back into a season that has been closed.
-                return Err(EngineError::Unavailable {
-                    why: format!("season {} is closed already", season.span.id),
-                    retry_after: super::RETRY_AFTER,
-                });
+                if which.is_none() {
+                    // The clock was set back into a season that has been closed.
+                    return Err(EngineError::Conflict(format!(
+                        "season {closed} is closed already"
+                    )));
+                }
+                // Where it was ended by hand, what followed is its next part.
+                let rest = board.season_by_id(&closed.next_part()).unwrap_or(current);
+                return Ok((closed, rest.span.id.clone()));
             }
-            let (ended, rest) = season.span.close_at(now);
             let (no, goal) = (board.no, board.definition.goal());
-            let ids = (ended.id.clone(), rest.id.clone());
-            let records = vec![
-                LogRecord::SeasonEnds { board: no, season: season.no, ends_at: ended.ends_at },
-                opened(no, board.next_season, &SeasonSpan { ..rest }),
-                LogRecord::SeasonClosed { board: no, season: season.no, goal },
-            ];
-            (records, no, season.no, ids)
+            let mut records = Vec::new();
+            let mut next = current.span.id.clone();
+            if season.no == current.no {
+                let (ended, rest) = season.span.close_at(now);
+                next = rest.id.clone();
+                let ends_at = ended.ends_at;
+                records.push(LogRecord::SeasonEnds { board: no, season: season.no, ends_at });
+                records.push(opened(no, board.next_season, &rest));
+            }
+            records.push(LogRecord::SeasonClosed { board: no, season: season.no, goal });
+            (records, no, season.no, (closed, next))
         };
         self.commit(records)?;
         self.schedule(board);
         self.freeze(board, Frozen::Season(closed), None);
         Ok(ids)
+    }
+
+    /// The first board and the first admin key, in one step.
+    pub(crate) fn initialise(&mut self, first: FirstStart) -> Result<Initialised> {
+        let now = self.shared.clock.now();
+        let (no, done) = {
+            let catalog = self.shared.catalog.read();
+            let mut keys = catalog.keys();
+            let admin = !keys.any(|(_, key)| key.role == Role::Admin);
+            let new = catalog.next_board() == 0 && catalog.keys().next().is_none();
+            (catalog.next_board(), Initialised { board: new, admin })
+        };
+        let mut records = Vec::new();
+        if done.board {
+            let (id, definition) = first.board;
+            let json = definition.to_json();
+            records.push(LogRecord::BoardPut { board: no, id, definition: json, at: now });
+            records.push(opened(no, 0, &definition.season_at(now)));
+        }
+        if done.admin {
+            let (name, hash) = first.admin;
+            records.push(LogRecord::KeyPut { name, role: Role::Admin, hash, at: now });
+        }
+        self.commit(records)?;
+        self.schedule(no);
+        Ok(done)
     }
 
     pub(crate) fn put_key(

@@ -14,7 +14,7 @@ use crate::{
     reads::unwritable,
     record::{BoardNo, ErasureNo, FrozenFile, LogRecord, SeasonNo, SnapshotNo, Taken},
 };
-use standings_engine::{EngineError, Result, SnapshotInfo};
+use standings_engine::{EngineError, Result};
 
 /// What a snapshot of one date is of.
 pub(super) fn taken(
@@ -174,23 +174,12 @@ impl Sequencer {
         }
     }
 
-    /// Takes a snapshot of the current season now, for today.
+    /// Takes a snapshot of the current season now, for today. Its players follow when it is written; of a board without any that
+    /// is at once.
     pub(crate) fn take_snapshot(
         &mut self,
         id: &BoardId,
-        reply: oneshot::Sender<Result<SnapshotInfo>>,
-    ) {
-        match self.take(id) {
-            Ok((board, snapshot, None)) => {
-                self.freeze(board, Frozen::Snapshot(snapshot), Some(reply));
-            }
-            Ok((.., Some(info))) => drop(reply.send(Ok(info))),
-            Err(error) => drop(reply.send(Err(error))),
-        }
-    }
-
-    /// Marks a snapshot; of a board without players it is done at once.
-    fn take(&mut self, id: &BoardId) -> Result<(BoardNo, SnapshotNo, Option<SnapshotInfo>)> {
+    ) -> Result<(LocalDate, oneshot::Receiver<u64>)> {
         let now = self.shared.clock.now();
         let (taken, empty) = {
             let catalog = self.shared.catalog.read();
@@ -207,7 +196,13 @@ impl Sequencer {
         }
         self.commit(records)?;
         self.schedule(board);
-        Ok((board, snapshot, empty.then_some(SnapshotInfo { date, players: 0 })))
+        let (reply, written) = oneshot::channel();
+        if empty {
+            let _ = reply.send(0);
+        } else {
+            self.freeze(board, Frozen::Snapshot(snapshot), Some(reply));
+        }
+        Ok((date, written))
     }
 
     /// Takes a player off the boards on which there are events, or scores that were set. What that costs does not depend on other boards.

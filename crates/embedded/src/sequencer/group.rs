@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use rapidhash::{HashMapExt as _, RapidHashMap, RapidHashSet};
 use standings_core::{
-    Board, BoardId, EventId, IndexRecord as Held, Millis, Name, PlayerId, Profile, SeasonId,
+    Board, BoardId, EventId, IndexRecord as Held, Millis, Name, PlayerId, Profile, Rank, SeasonId,
     board::OncePer,
     limits::MAX_AHEAD,
     rule::{Entry, Rejection, Submission, decide, event_time},
@@ -21,7 +21,7 @@ use crate::{
     mailbox::Reply,
     record::{BoardNo, Event, LogRecord, SeasonNo, SetScore},
 };
-use standings_engine::{EngineError, Mark, RankAnswer, Result, ScoreRow, ScoresSet};
+use standings_engine::{Cursor, EngineError, Result, ScoreRow, ScoresSet};
 
 /// A group that has been decided and is not yet durable. Dropping it leaves no trace.
 pub(super) struct Draft {
@@ -61,7 +61,7 @@ pub(super) struct DraftEvent {
     /// Whether anyone will be told the ranks.
     pub(super) ranked: bool,
     /// Filled in when it is published; what it was before, and what it is after.
-    pub(super) ranks: [Option<RankAnswer>; 2],
+    pub(super) ranks: [Option<Rank>; 2],
 }
 
 pub(super) enum Answer {
@@ -409,8 +409,8 @@ impl Sequencer {
 
 /// A season in which scores are set. Numbers are never used twice.
 fn scores_set(board: &BoardState, season: &Season) -> ScoresSet {
-    let mark = Mark(format!("{} {}", board.no, season.no));
-    ScoresSet { season: season.span.id.clone(), mark }
+    let cursor = Cursor::of(&[&board.no, &season.no]);
+    ScoresSet { season: season.span.id.clone(), cursor }
 }
 
 /// What the standing of a season has of a player.

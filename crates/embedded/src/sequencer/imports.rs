@@ -1,11 +1,11 @@
 //! Standings from elsewhere, put in place whole.
 
-use standings_core::{BoardId, LocalDate, Millis, SeasonId, SeasonSpan, board::Ties};
+use standings_core::{BoardId, LocalDate, Millis, SeasonId, SeasonSpan, board::Ties, span::Keep};
 
 use super::{Sequencer, freezes::taken, seasons::opened};
 use crate::{
+    catalog::BoardState,
     import::{Begun, Importing, Target},
-    out_of_order,
     record::{BoardNo, FrozenFile, LogRecord, SeasonNo},
 };
 use standings_engine::{EngineError, Result};
@@ -22,6 +22,18 @@ pub(crate) struct Prepared {
     pub(crate) ties: Ties,
 }
 
+/// An error where a season is past what its board keeps: it would be gone at once.
+fn kept(board: &BoardState, span: &SeasonSpan, now: Millis) -> Result<()> {
+    let later =
+        board.seasons.iter().filter(|s| s.closed.is_some() && s.span.starts_at >= span.ends_at);
+    let (keep, zone) = (board.definition.keep(), board.definition.zone());
+    if keep.is_expired(span.ends_at, now, later.count() as u64, zone) {
+        let (board, what) = (board.id.clone(), format!("season {}", span.id));
+        return Err(EngineError::PastRetention { board, what, setting: "keep" });
+    }
+    Ok(())
+}
+
 impl Sequencer {
     /// The place of a season to be imported: it must be over. One that the board has never had gets a number.
     pub(crate) fn place_import(
@@ -36,6 +48,7 @@ impl Sequencer {
             if found.closed.is_none() {
                 return Err(EngineError::SeasonOpen(season.clone()));
             }
+            kept(board, &found.span, now)?;
             return Ok((board.no, found.no, found.span.clone(), true));
         }
         let span = board.definition.season_named(season);
@@ -44,7 +57,10 @@ impl Sequencer {
             !seasons.any(|s| s.starts_at < span.ends_at && span.starts_at < s.ends_at)
         };
         match span.filter(|span| span.ends_at <= now && free(span)) {
-            Some(span) => Ok((board.no, board.next_season, span, false)),
+            Some(span) => {
+                kept(board, &span, now)?;
+                Ok((board.no, board.next_season, span, false))
+            }
             None => {
                 Err(EngineError::UnknownSeason { board: id.clone(), season: season.to_string() })
             }
@@ -72,7 +88,8 @@ impl Sequencer {
         if self.begun(id)? == begun {
             return Ok(());
         }
-        Err(out_of_order("the board has changed since the import began"))
+        let why = "the board has changed since the import began; begin anew";
+        Err(EngineError::Conflict(why.to_owned()))
     }
 
     /// When scores of an import were reached that come without a time; an error where the target cannot be imported.
@@ -93,10 +110,19 @@ impl Sequencer {
                 // East of Greenwich the first date begins before the first instant that can be written.
                 let at = board.definition.snapshot_time(*date);
                 let at = at.map(|at| at.min(now).max(Millis::MIN));
-                at.ok_or_else(|| EngineError::UnknownSnapshot {
+                let at = at.ok_or_else(|| EngineError::UnknownSnapshot {
                     board: id.clone(),
                     snapshot: date.to_string(),
-                })
+                })?;
+                let keep = board.definition.snapshots().map_or(Keep::Forever, |of| of.keep);
+                if keep.is_expired(at, now, 0, board.definition.zone()) {
+                    return Err(EngineError::PastRetention {
+                        board: id.clone(),
+                        what: format!("snapshot {date}"),
+                        setting: "snapshots.keep",
+                    });
+                }
+                Ok(at)
             }
         }
     }

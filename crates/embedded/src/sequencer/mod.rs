@@ -345,6 +345,15 @@ impl Sequencer {
         Ok(())
     }
 
+    /// Does what is due, and makes it durable for the history. Says when something is due next.
+    pub(super) fn catch_up(&mut self) -> Result<Option<Millis>> {
+        self.roll_seasons(self.shared.clock.now())?;
+        if self.log.durable_seq() < self.log.next_seq() {
+            self.sync()?;
+        }
+        Ok(self.deadlines.first().map(|(due, _)| *due))
+    }
+
     fn sync_if_due(&mut self) {
         if let Durability::Interval(interval) = self.shared.options.durability
             && self.log.durable_seq() < self.log.next_seq()

@@ -1,7 +1,7 @@
 //! Showing a durable group to readers, and answering those who sent it.
 
 use parking_lot::{ArcRwLockWriteGuard, RawRwLock};
-use standings_core::{PlayerId, SortKey, board::Ties, rule::Rejection};
+use standings_core::{PlayerId, Position, Rank, SortKey, board::Ties};
 use standings_index::{Change, Spot, WARM};
 
 use super::{
@@ -14,7 +14,7 @@ use crate::{
     mailbox::Post,
     record::LogRecord,
 };
-use standings_engine::{RankAnswer, Receipt};
+use standings_engine::{Exactness, Receipt, Refused};
 
 /// Entries changed under one lock, so that readers wait for some hundred microseconds at most.
 const PUBLISH_ROWS: usize = 256;
@@ -80,26 +80,26 @@ fn warm(live: &Live, target: &Target, events: &[DraftEvent]) {
 }
 
 /// Applies one event; the ranks before and after it, where anyone will be told.
-fn publish(live: &mut Live, target: &Target, event: &DraftEvent) -> [Option<RankAnswer>; 2] {
+fn publish(live: &mut Live, target: &Target, event: &DraftEvent) -> [Option<Rank>; 2] {
     let record = record_of(target.definition.order(), event.entry);
     let ties = event.ranked.then(|| target.definition.ties());
     let Change { before, after, .. } = live.change(&event.player, event.spot, record, ties);
-    [before, after].map(|place| place.map(|position| RankAnswer::exact(position.rank())))
+    [before, after].map(|place| place.map(Position::rank))
 }
 
 /// A player's rank, by the cheaper way that the tie rule allows.
-fn rank(live: &Live, ties: Ties, player: &PlayerId) -> Option<RankAnswer> {
+fn rank(live: &Live, ties: Ties, player: &PlayerId) -> Option<Rank> {
     let (position, _) = match ties {
         Ties::Share => live.index().shared_position(player),
         Ties::Earliest => live.index().position(player),
     }?;
-    Some(RankAnswer::exact(position.rank()))
+    Some(position.rank())
 }
 
 impl Draft {
-    fn receipt(&self, outcome: Outcome) -> Result<Receipt, Rejection> {
+    fn receipt(&self, outcome: Outcome) -> Result<Receipt, Refused> {
         Ok(match outcome {
-            Outcome::Rejected(rejection) => return Err(rejection),
+            Outcome::Rejected(rejection) => return Err(rejection.into()),
             Outcome::Accepted(event) => {
                 let event = &self.events[event];
                 let previous_score = event.previous.map(|entry| entry.score);
@@ -110,6 +110,7 @@ impl Draft {
                     rank: event.ranks[1],
                     previous_score,
                     previous_rank: event.ranks[0],
+                    exactness: Exactness::Exact,
                     changed: previous_score != Some(event.entry.score),
                     at: event.entry.at,
                     duplicate: false,
@@ -122,6 +123,7 @@ impl Draft {
                 score: stored.entry.score,
                 previous_score: None,
                 previous_rank: None,
+                exactness: Exactness::Exact,
                 changed: false,
                 at: stored.entry.at,
                 duplicate: true,
@@ -129,7 +131,7 @@ impl Draft {
         })
     }
 
-    fn rank_now(&self, target: usize, player: &PlayerId) -> Option<RankAnswer> {
+    fn rank_now(&self, target: usize, player: &PlayerId) -> Option<Rank> {
         let Target { live, definition, .. } = &self.targets[target];
         rank(&live.read(), definition.ties(), player)
     }

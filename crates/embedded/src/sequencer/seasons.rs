@@ -17,7 +17,7 @@ use crate::{
     record::{BoardNo, FrozenFile, LogRecord, Taken},
     snapshot::{self, PendingSource},
 };
-use standings_engine::{Result, SnapshotInfo};
+use standings_engine::Result;
 
 /// Records in one group when many seasons are due at once.
 const ROLL_RECORDS: usize = 10_000;
@@ -256,7 +256,7 @@ impl Sequencer {
         &mut self,
         board: BoardNo,
         what: Frozen,
-        reply: Option<oneshot::Sender<Result<SnapshotInfo>>>,
+        reply: Option<oneshot::Sender<u64>>,
     ) {
         let no = match what {
             Frozen::Season(no) | Frozen::Snapshot(no) => no,
@@ -272,7 +272,7 @@ impl Sequencer {
         let Some(board) = catalog.board_no(board) else { return 0 };
         let live = match what {
             Frozen::Season(no) => board.season(no).and_then(Season::live),
-            Frozen::Snapshot(no) => match board.pending_snapshot(no).map(|(_, p)| &p.source) {
+            Frozen::Snapshot(no) => match board.pending_snapshot(no).map(|p| &p.source) {
                 Some(PendingSource::File(file)) => return file.rows(),
                 Some(PendingSource::View(live, _)) => Some(live),
                 None => None,

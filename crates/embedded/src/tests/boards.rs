@@ -7,7 +7,7 @@ use standings_core::{BoardId, Millis};
 use super::kit::{InDirectory, board, definition, points};
 use crate::{Embedded, Options};
 use standings_engine::{
-    Engine,
+    BoardsQuery, Engine,
     conformance::{Fixture as _, World},
 };
 
@@ -53,12 +53,13 @@ async fn ten_thousand_boards_roll_over_together() {
     assert!(took.as_secs() < 5, "the first submission of the day waited {took:?}");
     for number in [1, 100, BOARDS - 1] {
         let info = home.engine().board(&id(number)).await.unwrap();
-        assert_eq!((info.season.id.as_str(), info.players), ("2026-11-16", 0));
+        assert_eq!((info.board.season.id.as_str(), info.players), ("2026-11-16", 0));
     }
     home.restart().await;
-    assert_eq!(home.engine().boards().await.unwrap().len(), BOARDS);
+    let query = BoardsQuery { after: None, limit: usize::MAX };
+    assert_eq!(home.engine().boards(&query).await.unwrap().boards.len(), BOARDS);
     let info = home.engine().board(&id(0)).await.unwrap();
-    assert_eq!((info.season.id.as_str(), info.players), ("2026-11-16", 1));
+    assert_eq!((info.board.season.id.as_str(), info.players), ("2026-11-16", 1));
     home.stop().await;
 }
 

@@ -55,7 +55,7 @@ async fn a_season_that_goes_costs_what_it_had() {
     // Whoever is taken off has events all the same.
     let current = SeasonRef::Current;
     engine.remove_entry(&board("hours"), &current, &player("cheater")).await.unwrap();
-    engine.set_scores(&board("hours"), vec![row(&("set", 5))]).await.unwrap();
+    engine.set_scores(&board("hours"), None, vec![row(&("set", 5))]).await.unwrap();
     until("the history has it", || {
         engine.shared.history.hurry();
         engine.shared.history.lag() == 0
@@ -171,12 +171,12 @@ async fn no_file_and_no_caller_waits_for_clearing() {
     for (who, value) in [("a", 4), ("erased", 3), ("cheater", 2), ("d", 1)] {
         submit(&*engine, &id, points(who, value)).await.unwrap();
     }
-    engine.close_season(&id).await.unwrap();
+    engine.close_season(&id, None).await.unwrap();
     settled(&engine).await;
     engine.erase_player(&player("erased")).await.unwrap();
     until("the clearing waits", || disk.waits()).await;
     submit(&*engine, &id, points("a", 1)).await.unwrap();
-    assert_eq!(soon(engine.take_snapshot(&id)).await.unwrap().players, 1);
+    assert_eq!(soon(engine.take_snapshot(&id)).await.unwrap().players, Some(1));
     soon(engine.remove_entry(&id, &SeasonRef::Previous, &player("cheater"))).await.unwrap();
     let without = expect(&[("a", 1, 4), ("d", 3, 1)]);
     assert_eq!(rows(&engine, StandingRef::PREVIOUS).await, without);
@@ -190,7 +190,7 @@ async fn no_file_and_no_caller_waits_for_clearing() {
         }
     })
     .await;
-    engine.close_season(&id).await.unwrap();
+    engine.close_season(&id, None).await.unwrap();
     settled(&engine).await;
     assert!(disk.waits(), "it waits still");
     disk.release();
@@ -215,9 +215,9 @@ async fn nothing_small_waits_for_a_large_file() {
     let batch = (0..200).map(|n| points(&format!("p{n:03}"), 1000 - n)).collect();
     engine.submit(&id, batch).await.unwrap();
     submit(&*engine, &board("small"), points("a", 1)).await.unwrap();
-    engine.close_season(&id).await.unwrap();
+    engine.close_season(&id, None).await.unwrap();
     until("the large file waits", || disk.waits()).await;
-    assert_eq!(soon(engine.take_snapshot(&board("small"))).await.unwrap().players, 1);
+    assert_eq!(soon(engine.take_snapshot(&board("small"))).await.unwrap().players, Some(1));
     soon(engine.remove_entry(&id, &SeasonRef::Previous, &player("p000"))).await.unwrap();
     let again = engine.remove_entry(&id, &SeasonRef::Previous, &player("p000")).await;
     assert!(matches!(again, Err(EngineError::UnknownPlayer(_))), "{again:?}");
@@ -241,7 +241,7 @@ async fn a_removal_leaves_the_file_of_a_season_alone() {
     for (who, value) in scores {
         submit(&*home.engine(), &id, points(who, value)).await.unwrap();
     }
-    home.engine().close_season(&id).await.unwrap();
+    home.engine().close_season(&id, None).await.unwrap();
     settled(&home.embedded()).await;
     let name = |home: &InDirectory| {
         let engine = home.embedded();

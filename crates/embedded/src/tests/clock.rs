@@ -11,7 +11,7 @@ use super::kit::{InDirectory, board, definition, event, points, standing, submit
 use crate::{Options, check, rebuild, record::LogRecord};
 use standings_engine::{
     Clock as _, SeasonRef, SeasonState, SeasonsQuery, StandingRef,
-    conformance::{Fixture as _, World, model::Random},
+    conformance::{Fixture as _, World, decided, model::Random},
 };
 
 const HOUR: i64 = 3_600_000;
@@ -67,7 +67,8 @@ impl Walk {
         self.repeat().await;
         if self.random.one_in(15) {
             // There may be nothing to close where the clock is now.
-            let _ = self.home.engine().close_season(&board(BOARDS[self.random.index(3)].0)).await;
+            let id = board(BOARDS[self.random.index(3)].0);
+            let _ = self.home.engine().close_season(&id, None).await;
         }
         if self.random.one_in(25) {
             self.home.restart().await;
@@ -80,7 +81,7 @@ impl Walk {
         let (engine, now) = (self.home.engine(), self.home.clock().now());
         let event = event(&who, 1, &id);
         let answer = engine.submit(&board(BOARDS[index].0), vec![event]).await.unwrap().remove(0);
-        match answer {
+        match decided(answer) {
             Ok(receipt) => {
                 assert!(!receipt.duplicate);
                 let season = receipt.season.to_string();
@@ -194,11 +195,11 @@ async fn a_step_forward_ends_a_season_once_and_a_step_back_does_not_bring_it_bac
         assert_eq!((receipt.season.as_str(), receipt.score.get()), ("2026-11-16", round + 1));
         home.clock().set(before);
         let refused = home.engine().submit(&id, vec![points("a", 1)]).await.unwrap().remove(0);
-        assert_eq!(refused, Err(Rejection::SeasonClosed), "the 15th is over");
+        assert_eq!(decided(refused), Err(Rejection::SeasonClosed), "the 15th is over");
         // What counted then is still known, and counts no second time.
         let again = submit(&*home.engine(), &id, event("a", 5, "first")).await.unwrap();
         assert_eq!((again.duplicate, again.season.as_str()), (true, "2026-11-15"));
-        assert!(home.engine().close_season(&id).await.is_err(), "it is closed already");
+        assert!(home.engine().close_season(&id, None).await.is_err(), "it is closed already");
         let now = standing(&*home.engine(), &id, StandingRef::CURRENT).await;
         assert_eq!(now, [("a".to_owned(), 1, 5)], "it is the current one again, and read");
         home.restart().await;

@@ -45,7 +45,7 @@ async fn full() -> (InDirectory, String) {
     home.engine().put_board(&id, definition("{}")).await.unwrap();
     let scores = vec![points("a", 2), points("b", 1), points("c", 9)];
     home.engine().submit(&id, scores).await.unwrap();
-    home.engine().close_season(&id).await.unwrap();
+    home.engine().close_season(&id, None).await.unwrap();
     home.restart().await;
     // Large files are written one after the other: after this one, all seasons are frozen.
     home.engine().remove_entry(&id, &SeasonRef::Previous, &player("c")).await.unwrap();
@@ -346,7 +346,7 @@ async fn a_backup_under_load_has_everything_acknowledged_before_it() {
                     let event = event(&format!("p{task}"), 1, &format!("{task}-{round}"));
                     submit(&*engine, &id, event).await.unwrap();
                     if task == 0 && round % 40 == 20 {
-                        engine.close_season(&id).await.unwrap();
+                        engine.close_season(&id, None).await.unwrap();
                     }
                 }
             })

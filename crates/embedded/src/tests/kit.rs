@@ -10,10 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use standings_core::{
-    Board, BoardId, EventId, Millis, PlayerId, Score,
-    rule::{Rejection, Submission},
-};
+use standings_core::{Board, BoardId, EventId, Millis, PlayerId, Score, rule::Submission};
 use tempfile::TempDir;
 
 use crate::{
@@ -22,7 +19,7 @@ use crate::{
 };
 use standings_engine::{
     Engine, ManualClock, PageQuery, Receipt, Result, StandingRef,
-    conformance::{Fixture, World},
+    conformance::{Fixture, World, decided},
 };
 
 /// A directory in memory where there is one: what these tests are about is not how fast the disk is.
@@ -73,9 +70,8 @@ pub(super) async fn submit(
     board: &BoardId,
     submission: Submission,
 ) -> Result<Receipt> {
-    let answer: Result<Receipt, Rejection> =
-        engine.submit(board, vec![submission]).await?.remove(0);
-    Ok(answer.unwrap())
+    let answer = engine.submit(board, vec![submission]).await?.remove(0);
+    Ok(decided(answer).unwrap())
 }
 
 /// The whole of a season: who, rank and score.
@@ -86,7 +82,7 @@ pub(super) async fn standing(
 ) -> Vec<(String, u64, i64)> {
     let query = PageQuery { standing: season, limit: 1_000_000, ..PageQuery::default() };
     let rows = engine.page(board, &query).await.unwrap().rows;
-    rows.iter().map(|r| (r.player.to_string(), r.rank.rank.get(), r.score.get())).collect()
+    rows.iter().map(|r| (r.player.to_string(), r.rank.get(), r.score.get())).collect()
 }
 
 /// An engine in a directory of its own.
@@ -116,6 +112,10 @@ impl InDirectory {
         Arc::clone(self.engine.as_ref().expect("it has been started"))
     }
 
+    pub(super) fn engine(&self) -> Arc<dyn Engine> {
+        self.embedded()
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.options.dir
     }
@@ -139,8 +139,8 @@ impl InDirectory {
 
 #[async_trait]
 impl Fixture for InDirectory {
-    fn engine(&self) -> Arc<dyn Engine> {
-        Arc::clone(self.engine.as_ref().expect("it has been started")) as Arc<dyn Engine>
+    fn server(&self, _: usize) -> Arc<dyn Engine> {
+        self.engine()
     }
 
     fn clock(&self) -> Arc<ManualClock> {

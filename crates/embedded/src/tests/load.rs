@@ -14,7 +14,7 @@ use standings_core::{BoardId, Millis};
 use super::kit::{InDirectory, board, definition, event, player, points, standing, submit};
 use crate::{Options, rebuild};
 use standings_engine::{
-    Engine, EngineError, SeasonRef, SeasonsQuery, StandingRef,
+    BoardsQuery, Engine, EngineError, SeasonRef, SeasonsQuery, StandingRef,
     conformance::{Fixture as _, World},
 };
 
@@ -106,7 +106,7 @@ async fn a_checkpoint_written_under_load_is_exact() {
         user_name: None,
         official_rank: None,
     });
-    engine.set_scores(&id, rows.collect()).await.unwrap();
+    engine.set_scores(&id, None, rows.collect()).await.unwrap();
     let writers: Vec<_> = (0..4u64)
         .map(|task| {
             let (engine, id) = (Arc::clone(&engine), id.clone());
@@ -152,7 +152,7 @@ async fn readers_meet_nothing_half_done() {
     engine.put_board(&id, definition("{}")).await.unwrap();
     let rows: Vec<_> = (0..60).map(|n| points(&format!("p{n:02}"), n)).collect();
     engine.submit(&id, rows).await.unwrap();
-    engine.close_season(&id).await.unwrap();
+    engine.close_season(&id, None).await.unwrap();
     let done = Arc::new(AtomicBool::new(false));
     let readers: Vec<_> = (0..3)
         .map(|_| {
@@ -160,7 +160,7 @@ async fn readers_meet_nothing_half_done() {
             tokio::spawn(async move {
                 let mut fewest = u64::MAX;
                 while !done.load(Ordering::Acquire) {
-                    engine.boards().await.unwrap();
+                    engine.boards(&BoardsQuery { after: None, limit: 10 }).await.unwrap();
                     let query = SeasonsQuery { year: None, before: None, limit: 10 };
                     let seasons = engine.seasons(&id, &query).await.unwrap().seasons;
                     let players = seasons.last().unwrap().players;
@@ -218,7 +218,7 @@ async fn no_score_is_lost_or_doubled_where_seasons_meet() {
     while writers.iter().any(|writer| !writer.is_finished()) {
         home.clock().advance(Millis(150_000));
         if closes < 20 {
-            engine.close_season(&id).await.unwrap();
+            engine.close_season(&id, None).await.unwrap();
             closes += 1;
         }
         tokio::time::sleep(Duration::from_millis(3)).await;

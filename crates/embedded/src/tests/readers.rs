@@ -38,7 +38,7 @@ async fn submitted(engine: &Embedded) -> Receipt {
     let board = board("b");
     let receipt = timeout(SOON, submit(engine, &board, points("p007", 100))).await;
     let receipt = receipt.unwrap().unwrap();
-    assert_eq!(receipt.rank.unwrap().rank.get(), 1);
+    assert_eq!(receipt.rank.unwrap().get(), 1);
     receipt
 }
 

@@ -18,7 +18,7 @@ use super::{
 use crate::{Durability, Embedded, Options, check, import::Target, rebuild, record::FrozenFile};
 use standings_engine::{
     Engine, EngineError, PlayerSeasonsQuery,
-    conformance::{Fixture as _, World},
+    conformance::{Fixture as _, World, decided},
 };
 
 const HOUR: i64 = 3_600_000;
@@ -84,7 +84,7 @@ async fn dropped_seasons_and_deleted_boards_give_back_their_space_and_leave_the_
             home.engine().submit(&board(id), batch).await.unwrap();
         }
         let set = vec![super::script::row(&("set", 5))];
-        home.engine().set_scores(&board("b"), set).await.unwrap();
+        home.engine().set_scores(&board("b"), None, set).await.unwrap();
         pass(&home, DAY).await;
     }
     home.engine().delete_board(&board("gone")).await.unwrap();
@@ -170,7 +170,7 @@ async fn bests_of_an_expired_season_wait_for_room_on_the_disk() {
     // It is tried with every purge.
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!((expired(), engine.shared.history.bests().unwrap()), (1, 0));
-    engine.ready().await.unwrap();
+    engine.ready().unwrap();
     engine.shared.history.leave_room(u64::MAX);
     until("it is gone", || expired() == 0).await;
     assert_eq!(best(&*engine, "a").await, Some(7));
@@ -259,7 +259,7 @@ async fn a_file_that_was_left_behind_is_swept_up() {
     let engine = home.embedded();
     engine.put_board(&board("b"), definition("{}")).await.unwrap();
     submit(&*engine, &board("b"), points("a", 1)).await.unwrap();
-    engine.close_season(&board("b")).await.unwrap();
+    engine.close_season(&board("b"), None).await.unwrap();
     settled(&engine).await;
     let shared = Arc::clone(&engine.shared);
     shared.backups.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
@@ -290,7 +290,7 @@ async fn a_board_created_anew_while_an_import_is_written_does_not_get_its_file()
     engine.put_board(&id, definition("{}")).await.unwrap();
     let file = FrozenFile { name, players: 1, ..FrozenFile::default() };
     let finished = queue.change(move |s| s.finish_import(&id, begun, &target, &file)).await;
-    assert!(matches!(finished, Err(EngineError::Unavailable { .. })), "{finished:?}");
+    assert!(matches!(finished, Err(EngineError::Conflict(_))), "{finished:?}");
     assert_eq!(engine.shared.catalog.read().board(&board("b")).unwrap().seasons.len(), 1);
     assert_eq!(files(&home), 0);
     engine.shutdown().await;
@@ -303,7 +303,7 @@ async fn a_file_is_swept_up_though_the_disk_is_nearly_full() {
     let engine = home.embedded();
     engine.put_board(&board("b"), definition("{}")).await.unwrap();
     submit(&*engine, &board("b"), points("a", 1)).await.unwrap();
-    engine.close_season(&board("b")).await.unwrap();
+    engine.close_season(&board("b"), None).await.unwrap();
     settled(&engine).await;
     let shared = Arc::clone(&engine.shared);
     shared.backups.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
@@ -368,7 +368,7 @@ async fn what_a_deletion_makes_durable_reaches_the_history() {
     let id = board("b");
     engine.put_board(&id, definition(r#"{"season":"daily","grace":"0 seconds"}"#)).await.unwrap();
     submit(&*engine, &id, points("a", 1)).await.unwrap();
-    engine.close_season(&id).await.unwrap();
+    engine.close_season(&id, None).await.unwrap();
     settled(&engine).await;
     engine.delete_board(&id).await.unwrap();
     until("the history has it", || engine.shared.history.lag() == 0).await;
@@ -378,7 +378,8 @@ async fn what_a_deletion_makes_durable_reaches_the_history() {
 
 /// Whether a player may submit today.
 async fn may_submit(engine: &Embedded, id: &str) -> bool {
-    match engine.submit(&board(id), vec![points("a", 1)]).await.unwrap().remove(0) {
+    let answer = engine.submit(&board(id), vec![points("a", 1)]).await.unwrap().remove(0);
+    match decided(answer) {
         Ok(_) => true,
         Err(rejection) => {
             assert_eq!(rejection, Rejection::TooSoon);
@@ -408,7 +409,7 @@ async fn once_per_day_holds_when_events_of_the_day_could_be_cleared_away() {
     let cut = daily.replace("5 days", "0 seconds");
     engine.put_board(&board("cut"), once(&cut)).await.unwrap();
     for _ in 0..2 {
-        engine.close_season(&board("closed")).await.unwrap();
+        engine.close_season(&board("closed"), None).await.unwrap();
     }
     advance(&home, 2 * HOUR).await;
     until("events are cleared away", || events(&engine) <= 3).await;

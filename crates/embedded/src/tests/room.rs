@@ -9,7 +9,7 @@ use super::kit::{InDirectory, board, definition, event, player, points, standing
 use crate::Options;
 use standings_engine::{
     EngineError, ScoreRow, SeasonRef, StandingRef,
-    conformance::{Fixture as _, World},
+    conformance::{Fixture as _, World, decided},
 };
 
 fn row(id: &str, score: i64) -> ScoreRow {
@@ -33,7 +33,7 @@ async fn decide(
     submissions: Vec<Submission>,
 ) -> Vec<std::result::Result<i64, Rejection>> {
     let answers = home.engine().submit(&board("b"), submissions).await.unwrap();
-    answers.into_iter().map(|answer| answer.map(|receipt| receipt.score.get())).collect()
+    answers.into_iter().map(|answer| decided(answer).map(|receipt| receipt.score.get())).collect()
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn an_import_that_does_not_fit_sets_nothing() {
     let mut home = full().await;
     let set = |rows| {
         let engine = home.engine();
-        async move { engine.set_scores(&board("b"), rows).await.map(drop) }
+        async move { engine.set_scores(&board("b"), None, rows).await.map(drop) }
     };
     set(vec![row("a", 7), row("b", 8), row("a", 9), row("c", 1)]).await.unwrap();
     let error = set(vec![row("a", 1), row("d", 1), row("b", 1)]).await.unwrap_err();

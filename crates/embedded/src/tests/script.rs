@@ -10,8 +10,9 @@ use standings_core::{KeyName, Millis, Name, Profile, Score, SeasonId};
 use super::kit::{board, definition, event, player, points};
 use crate::Embedded;
 use standings_engine::{
-    Engine, EventsQuery, KeyHash, NameQuery, PageQuery, PlayerSeasonsQuery, PlayerSnapshotsQuery,
-    Result, Role, ScoreRow, SeasonRef, SeasonsQuery, SnapshotRef, SnapshotsQuery, StandingRef,
+    BoardsQuery, Engine, EventsQuery, KeyHash, NameQuery, PageQuery, PlayerSeasonsQuery,
+    PlayerSnapshotsQuery, Result, Role, ScoreRow, SeasonRef, SeasonsQuery, SnapshotRef,
+    SnapshotsQuery, StandingRef,
 };
 
 /// How many seasons the daily board keeps.
@@ -78,12 +79,12 @@ impl Write {
             }
             Self::Set(id, rows) => {
                 let rows = rows.iter().map(row).collect();
-                engine.set_scores(&board(id), rows).await.map(|_| ())
+                engine.set_scores(&board(id), None, rows).await.map(|_| ())
             }
             Self::Remove(id, season, who) => {
                 engine.remove_entry(&board(id), season, &player(who)).await
             }
-            Self::Close(id) => engine.close_season(&board(id)).await.map(|_| ()),
+            Self::Close(id) => engine.close_season(&board(id), None).await.map(|_| ()),
             Self::Import(id, season, rows) => {
                 let season = SeasonId::parse(season).unwrap();
                 let mut import = engine.import_season(&board(id), &season).await?;
@@ -199,9 +200,11 @@ pub(super) async fn settled(engine: &Embedded) {
 /// All that an engine shows, as text.
 pub(super) async fn everything(engine: &dyn Engine) -> String {
     let mut text = String::new();
-    for info in engine.boards().await.unwrap() {
+    let query = BoardsQuery { after: None, limit: 1000 };
+    for info in engine.boards(&query).await.unwrap().boards {
         let (id, season) = (&info.id, &info.season);
-        writeln!(text, "{id} {} {season:?} {}", info.definition.to_json(), info.players).unwrap();
+        let players = engine.board(id).await.unwrap().players;
+        writeln!(text, "{id} {} {season:?} {players}", info.definition.to_json()).unwrap();
         let query = SeasonsQuery { year: None, before: None, limit: 1000 };
         for season in engine.seasons(id, &query).await.unwrap().seasons {
             let (span, state) = (&season.span, season.state);
@@ -213,7 +216,7 @@ pub(super) async fn everything(engine: &dyn Engine) -> String {
                 let entry = engine.entry(id, &which, &row.player, None).await.unwrap();
                 assert_eq!((entry.row.rank, entry.row.score), (row.rank, row.score));
                 let name = row.profile.as_ref().and_then(|profile| profile.name.as_deref());
-                let (rank, score, at) = (row.rank.rank, row.score, row.at);
+                let (rank, score, at) = (row.rank, row.score, row.at);
                 let (who, met, updated) = (&row.player, row.success, entry.updated_at);
                 writeln!(text, "    {rank} {who} {score} {at} {updated} {met:?} {name:?}").unwrap();
             }
@@ -226,7 +229,7 @@ pub(super) async fn everything(engine: &dyn Engine) -> String {
             for row in engine.page(id, &query).await.unwrap().rows {
                 let name = row.profile.as_ref().and_then(|profile| profile.name.as_deref());
                 let (who, official) = (&row.player, row.official_rank);
-                let (rank, score) = (row.rank.rank, row.score);
+                let (rank, score) = (row.rank, row.score);
                 writeln!(text, "   {rank} {who} {score} {name:?} {official:?}").unwrap();
             }
         }
@@ -246,7 +249,7 @@ pub(super) async fn everything(engine: &dyn Engine) -> String {
         writeln!(text, "{:?}", engine.friends(&who).await).unwrap();
     }
     writeln!(text, "{:?}", engine.keys().await.unwrap()).unwrap();
-    writeln!(text, "{:?}", engine.key(&KeyHash([2; 32])).await.unwrap()).unwrap();
+    writeln!(text, "{:?}", engine.key(&KeyHash([2; 32])).unwrap()).unwrap();
     let named = engine.players_by_name(&NameQuery::StartsWith("z".into()), 10).await.unwrap();
     writeln!(text, "{named:?}").unwrap();
     text

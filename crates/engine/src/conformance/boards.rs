@@ -7,7 +7,29 @@ use super::{
     recall::LATEST,
     world::{by_id, definition_of, event, expect, fails, id, row, score},
 };
-use crate::{EngineError, Put, SeasonRef};
+use crate::{BoardsQuery, EngineError, Put, SeasonRef};
+
+/// In order of ids, from after any id on, there or not.
+pub async fn boards_are_listed_by_page(world: &mut World) {
+    for id in ["d", "a", "c-2", "c", "e"] {
+        world.board(id, "{}").await;
+    }
+    for _ in 0..2 {
+        let list = async |after: Option<&str>, limit| {
+            let query = BoardsQuery { after: after.map(|id| BoardId::new(id).unwrap()), limit };
+            let page = world.engine().boards(&query).await.unwrap();
+            let ids: Vec<_> = page.boards.iter().map(|board| board.id.to_string()).collect();
+            (ids.join(" "), page.more)
+        };
+        assert_eq!(list(None, 10).await, ("a c c-2 d e".into(), false));
+        assert_eq!(list(None, 2).await, ("a c".into(), true));
+        assert_eq!(list(Some("c"), 2).await, ("c-2 d".into(), true));
+        assert_eq!(list(Some("d"), 1).await, ("e".into(), false));
+        assert_eq!(list(Some("b"), 1).await, ("c".into(), true));
+        assert_eq!(list(Some("e"), 10).await, (String::new(), false));
+        world.restart().await;
+    }
+}
 
 /// The definition is what was put, the list is in order of ids.
 pub async fn a_board_is_created_changed_and_listed(world: &mut World) {
@@ -15,18 +37,19 @@ pub async fn a_board_is_created_changed_and_listed(world: &mut World) {
     let put = async |board: &str, json: &str| {
         engine.put_board(&BoardId::new(board).unwrap(), definition_of(json)).await.unwrap()
     };
-    assert!(engine.boards().await.unwrap().is_empty());
+    assert!(world.boards().await.is_empty());
     assert_eq!(put("b", r#"{"title":"One"}"#).await, Put::Created);
     assert_eq!(put("a", r#"{"season":"weekly"}"#).await, Put::Created);
     assert_eq!(put("b", r#"{"title":"Two","goal":5}"#).await, Put::Changed);
-    let boards = engine.boards().await.unwrap();
+    let boards = world.boards().await;
     let shown: Vec<_> = boards.iter().map(|b| (b.id.as_str(), b.season.id.as_str())).collect();
     assert_eq!(shown, [("a", "2026-W46"), ("b", "2026-11")]);
-    let b = engine.board(&boards[1].id).await.unwrap();
-    assert_eq!((b.definition.title(), b.definition.goal(), b.players), ("Two", Some(score(5)), 0));
+    let b = engine.board(&boards[1].id).await.unwrap().board;
+    assert_eq!((b.definition.title(), b.definition.goal()), ("Two", Some(score(5))));
+    assert_eq!(world.players(&b.id).await, 0);
     // Absent fields mean their defaults, not what was there.
     put("b", "{}").await;
-    assert_eq!(engine.board(&b.id).await.unwrap().definition.goal(), None);
+    assert_eq!(engine.board(&b.id).await.unwrap().board.definition.goal(), None);
 }
 
 /// Title, goal, grace and so on may change at any time, the rest only while it means nothing.
@@ -43,7 +66,7 @@ pub async fn a_setting_that_decides_the_meaning_of_scores_is_immutable(world: &m
     ];
     for closed in [false, true] {
         if closed {
-            world.engine().close_season(&board).await.unwrap();
+            world.engine().close_season(&board, None).await.unwrap();
         }
         for (field, json) in fixed {
             let answer = world.engine().put_board(&board, definition_of(json)).await;
@@ -53,14 +76,14 @@ pub async fn a_setting_that_decides_the_meaning_of_scores_is_immutable(world: &m
     let free = r#"{"title":"T","ties":"earliest","grace":"1 hour","keep":"forever","goal":1,
         "once_per":"day","min_points":0,"max_points":9}"#;
     world.board("b", free).await;
-    assert_eq!(world.engine().board(&board).await.unwrap().definition.title(), "T");
+    assert_eq!(world.engine().board(&board).await.unwrap().board.definition.title(), "T");
 }
 
 /// A typo in a new board is no reason to delete it.
 pub async fn any_setting_may_change_while_no_season_has_scores(world: &mut World) {
     let board = world.board("b", "{}").await;
     world.board("b", r#"{"order":"asc","rule":"best","season":"weekly"}"#).await;
-    assert_eq!(world.engine().board(&board).await.unwrap().season.id.as_str(), "2026-W46");
+    assert_eq!(world.engine().board(&board).await.unwrap().board.season.id.as_str(), "2026-W46");
     world.play(&board, &[("a", 2), ("b", 1), ("a", 3)]).await;
     for _ in 0..2 {
         assert_eq!(world.top(&board).await, expect(&[("b", 1, 1), ("a", 2, 2)]));
@@ -98,7 +121,7 @@ pub async fn a_board_may_change_its_schedule_back_and_forth(world: &mut World) {
     for (season, id) in [("daily", "2026-11-15"), ("monthly", "2026-11"), ("never", "all")] {
         world.board("b", &format!(r#"{{"season":"{season}"}}"#)).await;
         assert_eq!(world.season_ids(&board).await, [id]);
-        assert_eq!(world.engine().board(&board).await.unwrap().season.id.as_str(), id);
+        assert_eq!(world.engine().board(&board).await.unwrap().board.season.id.as_str(), id);
     }
     world.board("b", "{}").await;
     world.submit(&board, "a", 1).await;
@@ -112,7 +135,7 @@ pub async fn a_board_may_change_its_schedule_back_and_forth(world: &mut World) {
 pub async fn a_deleted_board_is_gone_with_its_seasons(world: &mut World) {
     let board = world.board("b", "{}").await;
     world.submit(&board, "a", 1).await;
-    world.engine().close_season(&board).await.unwrap();
+    world.engine().close_season(&board, None).await.unwrap();
     world.submit(&board, "a", 2).await;
     world.engine().delete_board(&board).await.unwrap();
     for _ in 0..2 {
@@ -121,7 +144,7 @@ pub async fn a_deleted_board_is_gone_with_its_seasons(world: &mut World) {
         let season = by_id("2026-11");
         fails!(engine.entry(&board, &season, &id("a"), None).await, EngineError::UnknownBoard(_));
         fails!(engine.delete_board(&board).await, EngineError::UnknownBoard(_));
-        assert!(engine.boards().await.unwrap().is_empty());
+        assert!(world.boards().await.is_empty());
         if let Ok(player) = engine.player(&id("a"), 10).await {
             assert!(player.entries.is_empty());
         }
@@ -134,7 +157,7 @@ pub async fn a_deleted_board_is_gone_with_its_seasons(world: &mut World) {
 pub async fn a_board_created_anew_inherits_nothing(world: &mut World) {
     let board = world.board("b", "{}").await;
     world.decide(&board, event("a", 5, "e")).await.unwrap();
-    world.engine().close_season(&board).await.unwrap();
+    world.engine().close_season(&board, None).await.unwrap();
     world.engine().delete_board(&board).await.unwrap();
     world.board("b", r#"{"order":"asc","season":"monthly"}"#).await;
     assert_eq!(world.season_ids(&board).await, ["2026-11"]);

@@ -33,6 +33,7 @@ macro_rules! conformance_cases {
                 set_scores_overrules_the_rule,
                 set_scores_refuses_a_row_from_the_future_and_all_others_with_it,
                 set_scores_takes_the_last_row_of_a_player,
+                scores_that_are_set_again_are_the_same,
                 more_scores_are_set_in_the_season_of_the_first_or_not_at_all,
                 a_removed_player_is_gone_and_ranks_close_up,
                 a_removed_player_starts_anew,
@@ -66,6 +67,7 @@ macro_rules! conformance_cases {
             paging {
                 pages_by_offset_cover_the_board,
                 a_page_after_a_place_goes_on_there,
+                an_offset_is_paged_to_or_refused,
                 a_row_that_does_not_move_appears_once_while_others_move,
                 a_page_goes_on_after_a_player_who_left,
                 a_range_of_scores_is_found_in_either_order,
@@ -87,6 +89,7 @@ macro_rules! conformance_cases {
                 a_deleted_board_is_gone_with_its_seasons,
                 a_board_created_anew_inherits_nothing,
                 many_boards_do_not_mix,
+                boards_are_listed_by_page,
             }
             seasons {
                 a_board_begins_with_the_season_of_the_present,
@@ -106,6 +109,8 @@ macro_rules! conformance_cases {
             seasons_closed {
                 a_manual_close_ends_a_season_at_once,
                 a_season_may_be_closed_twice_at_one_instant,
+                a_season_that_is_named_is_closed_once,
+                a_season_in_its_grace_may_be_closed_by_name,
                 a_closed_part_is_followed_by_the_next_season,
                 a_closed_season_answers_every_question,
                 a_closed_season_keeps_its_goal,
@@ -119,6 +124,9 @@ macro_rules! conformance_cases {
                 an_import_with_a_player_twice_changes_nothing,
                 an_import_refuses_a_row_from_the_future,
                 an_abandoned_import_changes_nothing,
+                an_import_that_is_given_up_changes_nothing,
+                an_import_left_alone_expires,
+                what_a_board_does_not_keep_is_not_imported,
                 an_import_that_began_on_another_board_changes_nothing,
                 an_open_season_cannot_be_imported,
                 an_unknown_season_cannot_be_imported,
@@ -142,6 +150,20 @@ macro_rules! conformance_cases {
                 a_deleted_key_stops_working,
                 keys_survive_a_restart,
                 an_engine_that_was_shut_down_answers_so,
+            }
+            servers {
+                an_event_id_counts_once_on_all_servers,
+                a_player_on_all_servers_loses_nothing,
+                a_score_is_in_the_season_that_its_receipt_names,
+                a_snapshot_is_of_an_instant_while_scores_come,
+                a_key_deleted_on_one_server_stops_working_on_all,
+                a_board_deleted_on_one_server_is_gone_on_all,
+                of_servers_that_start_together_one_makes_the_key,
+                a_later_start_makes_only_a_key_that_is_missing,
+                maintenance_may_be_asked_for_by_many_at_once,
+            }
+            linear {
+                every_score_is_one_number_changed_once_by_each_event,
             }
             friends {
                 a_list_of_friends_is_what_was_put_last,
@@ -253,6 +275,7 @@ macro_rules! conformance_cases {
                 others_keep_their_frozen_ranks,
                 ranks_of_the_open_season_close_up,
                 who_comes_back_starts_anew,
+                who_is_erased_during_an_import_stays_away,
                 an_event_id_of_an_erased_player_is_free,
                 a_profile_and_a_list_alone_can_be_erased,
                 a_best_that_outlived_its_season_is_erased,

@@ -6,7 +6,7 @@ use super::{
     World,
     world::{event, expect, id, rank, score},
 };
-use crate::{Receipt, SeasonRef};
+use crate::{EventIds, Receipt, SeasonRef};
 
 fn is_duplicate(receipt: &Receipt, recorded: i64) {
     assert!(receipt.duplicate, "{receipt:?}");
@@ -39,14 +39,23 @@ pub async fn a_duplicate_answers_the_recorded_score_and_the_current_rank(world: 
     assert_eq!(world.entry(&board, "a").await.updated_at, at);
 }
 
-/// The same id means the same event.
+/// The same id means the same event; of another player, where the engine can see that.
 pub async fn an_event_id_with_other_points_or_player_is_refused(world: &mut World) {
     let board = world.forever().await;
     world.decide(&board, event("a", 5, "e")).await.unwrap();
-    for other in [event("a", 6, "e"), event("b", 5, "e")] {
-        assert_eq!(world.decide(&board, other).await, Err(Rejection::EventIdReused));
+    let other_points = world.decide(&board, event("a", 6, "e")).await;
+    assert_eq!(other_points, Err(Rejection::EventIdReused));
+    let other_player = world.decide(&board, event("b", 5, "e")).await;
+    match world.capabilities().event_ids {
+        EventIds::OfBoard => {
+            assert_eq!(other_player, Err(Rejection::EventIdReused));
+            assert_eq!(world.top(&board).await, expect(&[("a", 1, 5)]));
+        }
+        EventIds::OfPlayer => {
+            assert!(!other_player.unwrap().duplicate);
+            assert_eq!(world.top(&board).await, expect(&[("a", 1, 5), ("b", 1, 5)]));
+        }
     }
-    assert_eq!(world.top(&board).await, expect(&[("a", 1, 5)]));
 }
 
 /// After the sender has mended the submission, the id is still free.
@@ -67,7 +76,7 @@ pub async fn an_event_id_counts_once_within_a_batch(world: &mut World) {
         event("b", 7, "f"),
         event("a", 1, "g"),
     ];
-    let mut answers = world.engine().submit(&board, batch).await.unwrap();
+    let mut answers = world.batch(&board, batch).await;
     assert_eq!(answers.remove(2), Err(Rejection::EventIdReused));
     let again = answers.remove(1).unwrap();
     is_duplicate(&again, 5);
@@ -134,7 +143,7 @@ pub async fn a_duplicate_in_a_closed_season_has_its_final_rank(world: &mut World
     let board = world.board("b", "{}").await;
     world.decide(&board, event("a", 5, "e")).await.unwrap();
     world.submit(&board, "b", 6).await;
-    world.engine().close_season(&board).await.unwrap();
+    world.engine().close_season(&board, None).await.unwrap();
     for _ in 0..2 {
         let again = world.decide(&board, event("a", 5, "e")).await.unwrap();
         is_duplicate(&again, 5);

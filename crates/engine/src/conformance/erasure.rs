@@ -4,10 +4,10 @@ use standings_core::BoardId;
 
 use super::{
     World,
-    recall::{LATEST, all_seasons, friend_lines, on},
-    world::{by_id, event, expect, fails, id, name, score, submission},
+    recall::{LATEST, all_seasons, day, friend_lines, on},
+    world::{by_id, event, expect, fails, id, name, row, score, season_id, submission},
 };
-use crate::{EngineError, NameQuery, PageQuery, StandingRef};
+use crate::{EngineError, NameQuery, PageQuery, ScoreRow, StandingRef};
 
 const DAILY: &str = r#"{"season":"daily","grace":"0 seconds","goal":5}"#;
 
@@ -31,16 +31,17 @@ async fn erase(world: &World, player: &str) {
     world.engine().erase_player(&id(player)).await.unwrap();
 }
 
-/// In none of the reads, from the moment the call returns.
+/// In none of the reads, from the moment the call returns; on other servers, soon after.
 pub async fn nothing_of_an_erased_player_can_be_read(world: &mut World) {
     let board = past_and_present(world).await;
     erase(world, "a").await;
+    world.elsewhere().await;
     for _ in 0..3 {
         let engine = world.engine();
         let a = id("a");
         fails!(engine.player(&a, 10).await, EngineError::UnknownPlayer(_));
         for query in [NameQuery::Is("ann".into()), NameQuery::StartsWith("a".into())] {
-            assert_eq!(engine.players_by_name(&query, 10).await.unwrap(), []);
+            assert_eq!(world.by_name(&query, 10).await, []);
         }
         let standings = [StandingRef::CURRENT, StandingRef::PREVIOUS, by_id("2026-11-15"), LATEST];
         for standing in &standings {
@@ -82,12 +83,13 @@ pub async fn others_keep_their_frozen_ranks(world: &mut World) {
     world.turn_to("2026-11-17T12:00:00Z").await;
     erase(world, "b").await;
     erase(world, "a").await;
+    world.elsewhere().await;
     for _ in 0..3 {
         let then = expect(&[("c", 2, 7), ("d", 4, 1)]);
         for past in [by_id("2026-11-15"), by_id("2026-11-16"), on("2026-11-15")] {
             assert_eq!(world.top_of(&board, past.clone()).await, then, "{past:?}");
             let entry = world.engine().entry(&board, &past, &id("d"), Some(1)).await.unwrap();
-            assert_eq!(entry.row.rank.rank.get(), 4);
+            assert_eq!(entry.row.rank.get(), 4);
             assert_eq!(super::world::lines(&entry.around), then);
             let among = friend_lines(&[("c", 1, 2, 7)]);
             assert_eq!(world.among(&board, &past, "c").await, among);
@@ -193,7 +195,7 @@ pub async fn a_profile_and_a_list_alone_can_be_erased(world: &mut World) {
         assert_eq!(world.friends_of("a").await, [""; 0]);
         assert_eq!(world.friends_of("b").await, ["c"]);
         let query = NameQuery::StartsWith("ann".into());
-        let found = world.engine().players_by_name(&query, 10).await.unwrap();
+        let found = world.by_name(&query, 10).await;
         assert_eq!(found.iter().map(|f| f.player.as_str()).collect::<Vec<_>>(), ["b"]);
         world.restart().await;
     }
@@ -207,7 +209,7 @@ pub async fn a_profile_and_a_list_alone_can_be_erased(world: &mut World) {
     world.decide(&board, named).await.unwrap();
     for _ in 0..2 {
         let query = NameQuery::StartsWith("ann".into());
-        let found = world.engine().players_by_name(&query, 10).await.unwrap();
+        let found = world.by_name(&query, 10).await;
         let found: Vec<_> = found.iter().map(|f| f.player.as_str()).collect();
         assert_eq!(found, ["c", "a", "b"]);
         world.restart().await;
@@ -229,4 +231,39 @@ pub async fn a_best_that_outlived_its_season_is_erased(world: &mut World) {
     }
     world.submit(&board, "a", 1).await;
     assert_eq!(world.best_of(&board, "a").await, Some((1, "2026-11-18".into())));
+}
+
+/// Rows that came before it are left out, however late the import finishes; those that come after it are of one who came back.
+pub async fn who_is_erased_during_an_import_stays_away(world: &mut World) {
+    let board = world.board("b", DAILY).await;
+    let named = |who, score, called: &str| ScoreRow {
+        user_name: Some(name(called)),
+        ..row(who, score, None)
+    };
+    let rows = vec![named("a", 7, "Ann"), named("b", 5, "Bee")];
+    let mut import = world.engine().import_season(&board, &season_id("2026-11-14")).await.unwrap();
+    import.rows(rows.clone()).await.unwrap();
+    let mut snapshot = world.engine().import_snapshot(&board, day("2026-11-14")).await.unwrap();
+    snapshot.rows(rows).await.unwrap();
+    erase(world, "a").await;
+    world.elsewhere().await;
+    for import in [import, snapshot] {
+        assert_eq!(import.finish().await.unwrap().players, 1);
+    }
+    world.quiesce().await;
+    for _ in 0..2 {
+        for standing in [by_id("2026-11-14"), LATEST] {
+            let shown = world.top_of(&board, standing.clone()).await;
+            assert_eq!(shown.iter().map(|line| line.0.as_str()).collect::<Vec<_>>(), ["b"]);
+            let entry = world.engine().entry(&board, &standing, &id("a"), None).await;
+            fails!(entry, EngineError::UnknownPlayer(_));
+        }
+        assert_eq!(world.days_of("a", None).await, [""; 0]);
+        assert_eq!(world.seasons_of(&board, "a").await, [""; 0]);
+        world.restart().await;
+    }
+    // Who comes back may be imported like anyone.
+    let back = vec![row("a", 9, None), row("b", 5, None)];
+    assert_eq!(world.import(&board, "2026-11-14", back).await.unwrap(), 2);
+    assert_eq!(world.best_of(&board, "a").await, Some((9, "2026-11-14".into())));
 }

@@ -50,8 +50,8 @@ const NEW: [&str; 4] = ["New a", "New b", "", "New d"];
 /// Once its rows are written.
 pub async fn a_renaming_after_a_close_leaves_the_past_alone(world: &mut World) {
     let board = named(world).await;
-    world.engine().close_season(&board).await.unwrap();
-    world.written().await;
+    world.engine().close_season(&board, None).await.unwrap();
+    world.quiesce().await;
     rename_all(world, &board).await;
     world.play(&board, &PLAYERS.map(|player| (player, 1))).await;
     for _ in 0..3 {
@@ -84,7 +84,7 @@ pub async fn a_renaming_after_the_clock_has_turned_leaves_the_past_alone(world: 
     world.turn_to_snapshot("2026-11-15T23:00:00Z", &board, "2026-11-15").await;
     world.rename("a", Some("Mid a")).await;
     world.turn_to("2026-11-16T00:00:00Z").await;
-    world.written().await;
+    world.quiesce().await;
     rename_all(world, &board).await;
     for _ in 0..3 {
         assert_eq!(names(world, &board, on("2026-11-15")).await, OLD);
@@ -103,8 +103,8 @@ pub async fn every_season_and_snapshot_has_its_own_name(world: &mut World) {
         if round == 5 {
             world.take(&board).await;
         }
-        world.engine().close_season(&board).await.unwrap();
-        world.written().await;
+        world.engine().close_season(&board, None).await.unwrap();
+        world.quiesce().await;
     }
     world.rename("a", Some("Today")).await;
     for _ in 0..2 {
@@ -140,8 +140,8 @@ pub async fn an_imported_name_is_of_its_time(world: &mut World) {
 pub async fn a_picture_is_of_today(world: &mut World) {
     let board = named(world).await;
     world.take(&board).await;
-    world.engine().close_season(&board).await.unwrap();
-    world.written().await;
+    world.engine().close_season(&board, None).await.unwrap();
+    world.quiesce().await;
     let picture = AvatarUrl::new("https://example.com/a.png").unwrap();
     let profile =
         Profile { name: Some(name("New")), avatar_url: Some(picture.clone()), attributes: None };

@@ -104,7 +104,7 @@ pub async fn the_past_is_read_with_the_friends_of_today(world: &mut World) {
     world.befriend("a", &["x"]).await;
     world.play(&board, &[("a", 3), ("b", 2), ("c", 1), ("x", 9)]).await;
     world.take(&board).await;
-    world.engine().close_season(&board).await.unwrap();
+    world.engine().close_season(&board, None).await.unwrap();
     world.befriend("a", &["c", "b"]).await;
     let then = friend_lines(&[("a", 1, 2, 3), ("b", 2, 3, 2), ("c", 3, 4, 1)]);
     for _ in 0..2 {
@@ -121,7 +121,7 @@ pub async fn five_thousand_friends_are_ranked(world: &mut World) {
     let board = world.forever().await;
     let player = |number: i64| format!("p{number:04}");
     let rows = (0..10_002).map(|n| row(&player(n), 20_000 - n, None)).collect();
-    world.engine().set_scores(&board, rows).await.unwrap();
+    world.engine().set_scores(&board, None, rows).await.unwrap();
     // Every other player, the last one first; the owner of the list is in their midst.
     let friends = (0..5000).rev().map(|n| id(&player(2 * n + 1))).collect::<Vec<_>>();
     world.engine().put_friends(&id("p4000"), friends.clone()).await.unwrap();

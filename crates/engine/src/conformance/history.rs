@@ -7,9 +7,9 @@ use super::{
     recall::day,
     world::{event, fails, id, ms, row, score, submission, submission_at},
 };
-use crate::{EngineError, EventsPage, EventsQuery, Mark, PlayerSnapshotsQuery, SeasonRef};
+use crate::{Cursor, EngineError, EventsPage, EventsQuery, PlayerSnapshotsQuery, SeasonRef};
 
-async fn page(world: &World, before: Option<Mark>, limit: usize) -> EventsPage {
+async fn page(world: &World, before: Option<Cursor>, limit: usize) -> EventsPage {
     let query = EventsQuery { board: None, before, limit };
     world.engine().player_events(&id("a"), &query).await.unwrap()
 }
@@ -121,7 +121,7 @@ pub async fn what_was_not_accepted_is_not_in_the_history(world: &mut World) {
     assert!(world.decide(&board, event("a", 5, "e")).await.unwrap().duplicate);
     let old = submission_at("a", 1, ms("2026-09-01T00:00:00Z"));
     assert!(world.decide(&board, old).await.is_err());
-    world.engine().set_scores(&board, vec![row("a", 70, None)]).await.unwrap();
+    world.engine().set_scores(&board, None, vec![row("a", 70, None)]).await.unwrap();
     world.import(&board, "2026-10", vec![row("a", 80, None)]).await.unwrap();
     world.import_snapshot(&board, "2026-11-01", vec![row("a", 90, None)]).await.unwrap();
     for _ in 0..2 {
@@ -194,16 +194,16 @@ pub async fn a_mark_that_was_not_given_is_refused(world: &mut World) {
     world.submit(&board, "a", 1).await;
     let engine = world.engine();
     for text in ["nonsense", "-1", "é!", "{}", "99999999999999999999999999"] {
-        let before = Some(Mark(text.to_owned()));
+        let before = Some(Cursor(text.to_owned()));
         let query = EventsQuery { board: None, before: before.clone(), limit: 10 };
-        fails!(engine.player_events(&id("a"), &query).await, EngineError::BadMark);
+        fails!(engine.player_events(&id("a"), &query).await, EngineError::BadCursor);
         let query = PlayerSnapshotsQuery {
             before,
             from: Some(day("2026-01-01")),
             limit: 10,
             ..PlayerSnapshotsQuery::default()
         };
-        fails!(engine.player_snapshots(&id("a"), &query).await, EngineError::BadMark);
+        fails!(engine.player_snapshots(&id("a"), &query).await, EngineError::BadCursor);
     }
     let query =
         EventsQuery { board: Some(BoardId::new("nowhere").unwrap()), before: None, limit: 1 };

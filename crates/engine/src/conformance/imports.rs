@@ -6,7 +6,7 @@ use super::{
     World,
     world::{by_id, expect, fails, id, ms, name, row, score, season_id},
 };
-use crate::{EngineError, ScoreRow, SeasonState, StandingRef};
+use crate::{EngineError, IMPORT_EXPIRY, ScoreRow, SeasonState, StandingRef};
 
 /// A past that the board never had, with rows in any order.
 pub async fn an_imported_season_is_ranked(world: &mut World) {
@@ -34,7 +34,7 @@ pub async fn an_imported_season_is_ranked(world: &mut World) {
 pub async fn an_import_replaces_the_season_whole(world: &mut World) {
     let board = world.board("b", r#"{"order":"asc"}"#).await;
     world.play(&board, &[("a", 1), ("b", 2)]).await;
-    world.engine().close_season(&board).await.unwrap();
+    world.engine().close_season(&board, None).await.unwrap();
     world.submit(&board, "a", 70).await;
     let rows = vec![row("b", 20, None), row("c", 10, None)];
     assert_eq!(world.import(&board, "2026-11", rows).await.unwrap(), 2);
@@ -89,6 +89,60 @@ pub async fn an_abandoned_import_changes_nothing(world: &mut World) {
     assert_eq!(world.season_ids(&board).await, ["2026-11"]);
 }
 
+/// At once, and what it was to replace stays.
+pub async fn an_import_that_is_given_up_changes_nothing(world: &mut World) {
+    let board = world.board("b", "{}").await;
+    world.import(&board, "2026-10", vec![row("a", 1, None)]).await.unwrap();
+    let mut import = world.engine().import_season(&board, &season_id("2026-10")).await.unwrap();
+    import.rows(vec![row("b", 2, None)]).await.unwrap();
+    import.abort().await;
+    for _ in 0..2 {
+        assert_eq!(world.top_of(&board, by_id("2026-10")).await, expect(&[("a", 1, 1)]));
+        world.restart().await;
+    }
+}
+
+/// The store need not keep what it has taken for one who does not come back.
+pub async fn an_import_left_alone_expires(world: &mut World) {
+    let board = world.board("b", "{}").await;
+    let begun = async || world.engine().import_season(&board, &season_id("2026-10")).await.unwrap();
+    let (mut import, mut other) = (begun().await, begun().await);
+    for _ in 0..3 {
+        import.rows(vec![]).await.unwrap();
+        world.pass(Millis(IMPORT_EXPIRY.0 - 1)).await;
+    }
+    import.rows(vec![row("a", 1, None)]).await.unwrap();
+    fails!(other.rows(vec![row("b", 1, None)]).await, EngineError::Conflict(_));
+    world.pass(IMPORT_EXPIRY).await;
+    fails!(import.finish().await, EngineError::Conflict(_));
+    fails!(other.finish().await, EngineError::Conflict(_));
+    assert_eq!(world.season_ids(&board).await, ["2026-11"]);
+}
+
+/// It would be gone at once. The error says which setting to change.
+pub async fn what_a_board_does_not_keep_is_not_imported(world: &mut World) {
+    let definition = |keep: &str| {
+        format!(r#"{{"season":"daily","keep":"{keep}","snapshots":{{"keep":"10 days"}}}}"#)
+    };
+    let board = world.board("b", &definition("3 days")).await;
+    let import = async |season: &str| world.import(&board, season, vec![row("a", 1, None)]).await;
+    fails!(import("2026-11-11").await, EngineError::PastRetention { setting: "keep", .. });
+    import("2026-11-12").await.unwrap();
+    world.board("b", &definition("2 seasons")).await;
+    import("2026-11-13").await.unwrap();
+    import("2026-11-14").await.unwrap();
+    fails!(import("2026-11-12").await, EngineError::PastRetention { setting: "keep", .. });
+    world.quiesce().await;
+    assert_eq!(world.season_ids(&board).await, ["2026-11-15", "2026-11-14", "2026-11-13"]);
+    world.board("b", &definition("forever")).await;
+    import("2020-01-01").await.unwrap();
+    let day = async |date: &str| world.import_snapshot(&board, date, vec![row("a", 1, None)]).await;
+    let setting = "snapshots.keep";
+    fails!(day("2026-11-04").await, EngineError::PastRetention { setting: s, .. } if s == setting);
+    day("2026-11-06").await.unwrap();
+    assert_eq!(world.dates(&board).await, ["2026-11-06"]);
+}
+
 /// Its scores were put in order for the board as it was.
 pub async fn an_import_that_began_on_another_board_changes_nothing(world: &mut World) {
     let board = world.board("b", "{}").await;
@@ -99,16 +153,16 @@ pub async fn an_import_that_began_on_another_board_changes_nothing(world: &mut W
     };
     let import = began().await;
     world.board("b", r#"{"order":"asc"}"#).await;
-    fails!(import.finish().await, EngineError::Unavailable { .. });
+    fails!(import.finish().await, EngineError::Conflict(_));
     let import = began().await;
     world.engine().delete_board(&board).await.unwrap();
     world.board("b", r#"{"order":"asc"}"#).await;
-    fails!(import.finish().await, EngineError::Unavailable { .. });
+    fails!(import.finish().await, EngineError::Conflict(_));
     assert_eq!(world.season_ids(&board).await, ["2026-11"]);
     // What gives scores no other meaning does no harm.
     let import = began().await;
     world.board("b", r#"{"order":"asc","title":"T"}"#).await;
-    assert_eq!(import.finish().await.unwrap(), 2);
+    assert_eq!(import.finish().await.unwrap().players, 2);
     assert_eq!(world.top_of(&board, by_id("2026-10")).await, expect(&[("a", 1, 1), ("b", 2, 2)]));
 }
 
@@ -165,7 +219,7 @@ pub async fn an_import_survives_a_restart(world: &mut World) {
         assert_eq!(sizes, [1, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
         let season = StandingRef::PREVIOUS;
         let best = world.engine().entry(&board, &season, &id("p9"), None).await.unwrap();
-        assert_eq!((best.row.score, best.row.rank.rank.get()), (score(9), 1));
+        assert_eq!((best.row.score, best.row.rank.get()), (score(9), 1));
         assert_eq!(best.row.profile.unwrap().name, Some(name("Player 9")));
     }
 }

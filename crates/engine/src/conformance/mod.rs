@@ -1,22 +1,25 @@
 //! The conformance suite: what every engine must do, one behaviour a function.
 //!
-//! A function is named as the statement that it checks and uses nothing but the [`Engine`] trait, so that each engine
-//! passes the same ones. An engine's test file makes a [`Fixture`] and calls [`conformance_suite!`](crate::conformance_suite),
+//! A function is named as the statement that it checks and uses nothing but the [`Engine`](crate::Engine) trait, so that each
+//! engine passes the same ones. Where engines differ in what they promise ([`Capabilities`](crate::Capabilities)), it checks what this one
+//! does promise. An engine's test file makes a [`Fixture`] and calls [`conformance_suite!`](crate::conformance_suite),
 //! which turns each behaviour into a test of its own.
 //!
-//! Time is a [`ManualClock`]. Engines open and close seasons in the background, so whoever turns the clock across a boundary
-//! waits until the engine has followed ([`World::turn_to`]).
+//! There may be several servers on one store: [`World::engine`] gives them in turn, so that what one was told another is asked. Time
+//! is a [`ManualClock`](crate::ManualClock). No test sleeps or polls: what the clock brings is there after [`Fixture::quiesce`].
 
 pub mod batches;
 pub mod boards;
 mod cases;
 pub mod duplicates;
 pub mod erasure;
+mod fixture;
 pub mod former_names;
 pub mod friends;
 pub mod history;
 pub mod imports;
 pub mod keys;
+pub mod linear;
 pub mod model;
 pub mod paging;
 pub mod player_seasons;
@@ -27,6 +30,7 @@ pub mod retention;
 pub mod rules;
 pub mod seasons;
 pub mod seasons_closed;
+pub mod servers;
 pub mod snapshots;
 pub mod snapshots_daily;
 pub mod snapshots_imported;
@@ -35,26 +39,8 @@ pub mod standings;
 pub mod streaks;
 mod world;
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
-
-use crate::{Engine, ManualClock};
-
-pub use world::World;
-
-/// An engine under test on a store of its own, empty at first.
-#[async_trait]
-pub trait Fixture: Send + Sync {
-    /// The engine as it is open now.
-    fn engine(&self) -> Arc<dyn Engine>;
-
-    /// The clock that the engine goes by.
-    fn clock(&self) -> Arc<ManualClock>;
-
-    /// Stops the engine and opens it on the same data. Nobody else may hold the engine by then.
-    async fn restart(&mut self);
-}
+pub use fixture::Fixture;
+pub use world::{World, decided};
 
 /// Makes a `#[tokio::test]` of every behaviour. The argument is an async function from the clock's first reading to a
 /// `Box<dyn Fixture>`.

@@ -6,9 +6,9 @@ use standings_core::{BoardId, Millis};
 
 use super::{
     World,
-    world::{expect, id, lines, offset, row, score},
+    world::{expect, fails, id, lines, offset, row, score},
 };
-use crate::{Filter, PageQuery, Place, Row, SeasonRef, Start};
+use crate::{EngineError, Filter, PageQuery, Place, Row, SeasonRef, Start};
 
 fn after(row: &Row) -> Start {
     Start::After(Place { score: row.score, at: row.at, player: row.player.clone() })
@@ -19,8 +19,21 @@ async fn filtered(world: &World, board: &BoardId, filter: Filter) -> String {
     let page = world.engine().page(board, &query).await.unwrap();
     assert!(!page.more);
     assert_eq!(page.players, 6);
-    let rows: Vec<_> = page.rows.iter().map(|r| format!("{}{}", r.player, r.rank.rank)).collect();
+    let rows: Vec<_> = page.rows.iter().map(|r| format!("{}{}", r.player, r.rank)).collect();
     rows.concat()
+}
+
+/// However far, or up to the largest offset that there is.
+pub async fn an_offset_is_paged_to_or_refused(world: &mut World) {
+    let board = world.forever().await;
+    world.play(&board, &[("a", 3), ("b", 2), ("c", 1)]).await;
+    assert_eq!(lines(&world.rows(&board, offset(2, 10)).await), expect(&[("c", 3, 1)]));
+    let most = world.capabilities().max_offset;
+    assert_eq!(world.rows(&board, offset(most.unwrap_or(u64::MAX), 10)).await.len(), 0);
+    if let Some(most) = most {
+        let beyond = world.engine().page(&board, &offset(most + 1, 10)).await;
+        fails!(beyond, EngineError::TooDeep(told) if told == most);
+    }
 }
 
 /// `total`, `players` and `more` as a client needs them.
@@ -156,7 +169,7 @@ pub async fn success_is_a_filter(world: &mut World) {
 pub async fn filters_and_cursors_combine(world: &mut World) {
     let board = world.board("b", r#"{"season":"never","goal":20}"#).await;
     let rows = (0..40).map(|n| row(&format!("p{n:02}"), n, None)).collect();
-    world.engine().set_scores(&board, rows).await.unwrap();
+    world.engine().set_scores(&board, None, rows).await.unwrap();
     let filter = Filter { min: Some(score(10)), max: Some(score(30)), success: Some(true) };
     let page = async |start| {
         let query = PageQuery { filter, start, limit: 4, ..PageQuery::default() };

@@ -112,7 +112,7 @@ pub async fn seasons_that_begin_at_the_same_instant_are_paged_as_well(world: &mu
     let board = world.board("b", "{}").await;
     for points in 1..=3 {
         world.submit(&board, "a", points).await;
-        world.engine().close_season(&board).await.unwrap();
+        world.engine().close_season(&board, None).await.unwrap();
     }
     world.submit(&board, "a", 4).await;
     let mut query = PlayerSeasonsQuery { limit: 1, ..all_seasons() };
@@ -158,7 +158,7 @@ pub async fn the_open_season_may_be_the_best(world: &mut World) {
     world.submit(&one, "a", -5).await;
     assert_eq!(world.best_of(&one, "a").await, Some((-5, "2026-11".into())));
     assert_eq!(world.best_of(&two, "a").await, None);
-    world.engine().close_season(&one).await.unwrap();
+    world.engine().close_season(&one, None).await.unwrap();
     world.submit(&one, "a", 3).await;
     assert_eq!(world.best_of(&one, "a").await, Some((3, "2026-11.2".into())));
     world.submit(&one, "a", 4).await;
@@ -172,7 +172,11 @@ pub async fn the_open_season_may_be_the_best(world: &mut World) {
 /// What was set counts like what was played.
 pub async fn imported_scores_are_among_the_seasons(world: &mut World) {
     let board = world.board("b", "{}").await;
-    world.engine().set_scores(&board, vec![row("a", 5, None), row("b", 8, None)]).await.unwrap();
+    world
+        .engine()
+        .set_scores(&board, None, vec![row("a", 5, None), row("b", 8, None)])
+        .await
+        .unwrap();
     let rows = vec![row("a", 50, None), row("c", 60, None)];
     world.import(&board, "2026-09", rows).await.unwrap();
     for _ in 0..2 {
@@ -194,7 +198,7 @@ pub async fn imported_scores_are_among_the_seasons(world: &mut World) {
 pub async fn a_season_that_one_was_taken_off_does_not_count(world: &mut World) {
     let board = world.board("b", "{}").await;
     world.play(&board, &[("a", 900), ("b", 5)]).await;
-    world.engine().close_season(&board).await.unwrap();
+    world.engine().close_season(&board, None).await.unwrap();
     world.play(&board, &[("a", 3), ("b", 2)]).await;
     world.engine().remove_entry(&board, &SeasonRef::Previous, &id("a")).await.unwrap();
     for _ in 0..2 {

@@ -17,7 +17,7 @@ fn named(text: &str) -> Profile {
 }
 
 async fn found(world: &World, query: NameQuery, limit: usize) -> Vec<String> {
-    let players = world.engine().players_by_name(&query, limit).await.unwrap();
+    let players = world.by_name(&query, limit).await;
     players.iter().map(|found| format!("{}={}", found.player, found.name)).collect()
 }
 
@@ -74,7 +74,7 @@ pub async fn a_player_has_entries_on_current_seasons(world: &mut World) {
     let entries = async |limit| {
         let info = world.engine().player(&id("a"), limit).await.unwrap();
         let shown = info.entries.iter().map(|entry| {
-            format!("{} {} {} {}", entry.board, entry.season, entry.score, entry.rank.rank)
+            format!("{} {} {} {}", entry.board, entry.season, entry.score, entry.rank)
         });
         shown.collect::<Vec<_>>()
     };
@@ -154,7 +154,7 @@ pub async fn a_name_comes_with_a_submission(world: &mut World) {
     world.engine().put_player(&id("a"), profile).await.unwrap();
     let with = |player, text| Submission { user_name: Some(name(text)), ..submission(player, 1) };
     let batch = vec![with("a", "New"), with("b", "Bee"), with("b", "Bea"), with("a", "New")];
-    world.engine().submit(&board, batch).await.unwrap();
+    world.batch(&board, batch).await;
     for _ in 0..2 {
         let a = world.engine().player(&id("a"), 1).await.unwrap().profile;
         assert_eq!((a.name.clone(), a.avatar_url.clone()), (Some(name("New")), avatar_url.clone()));

@@ -26,7 +26,7 @@ pub async fn an_empty_board_is_read_as_such(world: &mut World) {
     let page = engine.page(&board, &offset(0, 10)).await.unwrap();
     assert_eq!((page.rows.len(), page.players, page.more), (0, 0, false));
     let place = engine.place_of(&board, &CURRENT, score(5), 4).await.unwrap();
-    assert_eq!((place.rank.rank.get(), place.around.len()), (1, 0));
+    assert_eq!((place.rank.get(), place.around.len()), (1, 0));
     assert!((place.percentile - 100.0).abs() < 1e-9);
     let spread = engine.distribution(&board, &CURRENT).await.unwrap();
     assert_eq!((spread.players, spread.min, spread.max, spread.mean), (0, None, None, None));
@@ -43,7 +43,7 @@ pub async fn an_entry_knows_its_rank_percentile_and_update(world: &mut World) {
         [("a", 1, 100.0), ("b", 2, 75.0), ("c", 2, 75.0), ("d", 4, 25.0)]
     {
         let entry = world.entry(&board, player).await;
-        assert_eq!((entry.row.rank.rank.get(), entry.row.player.as_str()), (rank, player));
+        assert_eq!((entry.row.rank.get(), entry.row.player.as_str()), (rank, player));
         assert!((entry.percentile - percentile).abs() < 1e-9, "{player}: {}", entry.percentile);
         assert_eq!((entry.standing.season.as_str(), entry.around.len()), ("all", 0));
         assert_eq!((entry.row.at, entry.row.success), (entry.updated_at, None));
@@ -59,7 +59,7 @@ pub async fn a_window_is_filled_up_at_both_edges(world: &mut World) {
         let around: Vec<_> = lines(&entry.around).into_iter().map(|line| line.1).collect();
         assert_eq!(around, (first..first + 9).collect::<Vec<_>>(), "{who}");
         assert!(entry.around.iter().any(|row| row.player == id(&who)));
-        assert_eq!(entry.row.rank.rank.get(), player);
+        assert_eq!(entry.row.rank.get(), player);
     }
     let alone = world.engine().entry(&board, &CURRENT, &id("p07"), Some(0)).await.unwrap();
     assert_eq!(lines(&alone.around), expect(&[("p07", 7, 600)]));
@@ -96,7 +96,7 @@ pub async fn a_place_is_where_a_score_would_stand(world: &mut World) {
     let place = async |points| {
         let place = world.engine().place_of(&board, &CURRENT, score(points), 1).await.unwrap();
         let around: Vec<_> = lines(&place.around).into_iter().map(|line| line.0).collect();
-        (place.rank.rank.get(), place.percentile, around.join(" "))
+        (place.rank.get(), place.percentile, around.join(" "))
     };
     assert_eq!(place(500).await, (1, 100.0, "p01 p02".into()));
     assert_eq!(place(400).await, (1, 100.0, "p01 p02".into()));
@@ -175,6 +175,6 @@ pub async fn what_is_unknown_is_an_error(world: &mut World) {
     fails!(engine.page(&nowhere, &offset(0, 1)).await, EngineError::UnknownBoard(_));
     fails!(engine.board(&nowhere).await, EngineError::UnknownBoard(_));
     fails!(engine.delete_board(&nowhere).await, EngineError::UnknownBoard(_));
-    fails!(engine.close_season(&nowhere).await, EngineError::UnknownBoard(_));
+    fails!(engine.close_season(&nowhere, None).await, EngineError::UnknownBoard(_));
     fails!(engine.player(&player, 10).await, EngineError::UnknownPlayer(_));
 }

@@ -7,8 +7,9 @@ use super::{
     world::{id, name},
 };
 use crate::{
-    EventsQuery, PlayerSeasons, PlayerSeasonsQuery, PlayerSnapshotsQuery, Result, ScoreRow,
-    SnapshotRef, SnapshotsQuery, StandingRef,
+    EventsQuery, Exactness, NameQuery, NamedPlayer, PlayerSeasons, PlayerSeasonsQuery,
+    PlayerSnapshotsQuery, Result, ScoreRow, SnapshotInfo, SnapshotRef, SnapshotsQuery, StandingRef,
+    Visibility,
 };
 
 /// A row among friends as it is compared: who, rank among them, rank on the board, score.
@@ -33,11 +34,11 @@ impl World {
         player: &str,
     ) -> Vec<FriendLine> {
         let answer = self.engine().among_friends(board, standing, &id(player)).await.unwrap();
+        assert_eq!(answer.exactness, Exactness::Exact);
         let rows = answer.rows.iter().map(|friend| {
             let row = &friend.row;
-            assert_eq!(row.rank.error_bound, None, "{row:?}");
             let who = row.player.to_string();
-            (who, friend.rank.get(), row.rank.rank.get(), row.score.get())
+            (who, friend.rank.get(), row.rank.get(), row.score.get())
         });
         rows.collect()
     }
@@ -78,35 +79,36 @@ impl World {
     /// Takes a snapshot: its date and players.
     pub(crate) async fn take(&self, board: &BoardId) -> (String, u64) {
         let taken = self.engine().take_snapshot(board).await.unwrap();
-        (taken.date.to_string(), taken.players)
+        // Of so few players it is written at once, or soon.
+        self.quiesce().await;
+        (taken.date.to_string(), self.players_on(board, taken.date).await)
     }
 
-    /// Waits until everything that has closed or was taken is written, with the names of now: that is done in order, and a snapshot
-    /// answers when it is.
-    pub(crate) async fn written(&self) {
-        let board = self.board("written", r#"{"season":"never"}"#).await;
-        self.submit(&board, "written", 1).await;
-        self.take(&board).await;
-        self.engine().delete_board(&board).await.unwrap();
+    /// Players in a snapshot that can be read.
+    pub(crate) async fn players_on(&self, board: &BoardId, date: LocalDate) -> u64 {
+        let snapshots = self.snapshots(board).await;
+        let found = snapshots.iter().find(|snapshot| snapshot.date == date);
+        found.and_then(|found| found.players).expect("it is there")
     }
 
-    /// The dates of a board's snapshots, newest first.
-    pub(crate) async fn dates(&self, board: &BoardId) -> Vec<String> {
+    /// The snapshots of a board, newest first.
+    pub(crate) async fn snapshots(&self, board: &BoardId) -> Vec<SnapshotInfo> {
         let query = SnapshotsQuery { before: None, limit: 10_000 };
-        let page = self.engine().snapshots(board, &query).await.unwrap();
-        page.snapshots.iter().map(|snapshot| snapshot.date.to_string()).collect()
+        self.engine().snapshots(board, &query).await.unwrap().snapshots
     }
 
-    /// Waits until the engine has taken a snapshot by itself.
-    pub(crate) async fn until_snapshot(&self, board: &BoardId, date: &str) {
-        let taken = async || self.dates(board).await.iter().any(|taken| taken == date);
-        self.until(&format!("board {board} has a snapshot of {date}"), taken).await;
+    /// The dates of a board's snapshots, newest first. All of them can be read.
+    pub(crate) async fn dates(&self, board: &BoardId) -> Vec<String> {
+        let snapshots = self.snapshots(board).await;
+        assert!(snapshots.iter().all(|snapshot| snapshot.players.is_some()), "{snapshots:?}");
+        snapshots.iter().map(|snapshot| snapshot.date.to_string()).collect()
     }
 
-    /// Turns the clock and waits for the snapshot that is due by then.
+    /// Turns the clock to when a snapshot is due, which the engine takes by itself.
     pub(crate) async fn turn_to_snapshot(&self, time: &str, board: &BoardId, date: &str) {
         self.turn_to(time).await;
-        self.until_snapshot(board, date).await;
+        let dates = self.dates(board).await;
+        assert!(dates.iter().any(|taken| taken == date), "{date} is none of {dates:?}");
     }
 
     pub(crate) async fn import_snapshot(
@@ -117,7 +119,7 @@ impl World {
     ) -> Result<u64> {
         let mut import = self.engine().import_snapshot(board, day(date)).await?;
         import.rows(rows).await?;
-        import.finish().await
+        Ok(import.finish().await?.players)
     }
 
     /// A player in all snapshots, in one text each: date, board, name, score, rank, official rank.
@@ -132,9 +134,17 @@ impl World {
         let shown = page.snapshots.iter().map(|at| {
             let name = at.name.as_ref().map_or("-", |name| name.as_str());
             let official = at.official_rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
-            format!("{} {} {name} {} {} {official}", at.date, at.board, at.score, at.rank.rank)
+            format!("{} {} {name} {} {} {official}", at.date, at.board, at.score, at.rank)
         });
         shown.collect()
+    }
+
+    /// Players by name, once the engine can find them.
+    pub(crate) async fn by_name(&self, query: &NameQuery, limit: usize) -> Vec<NamedPlayer> {
+        if self.capabilities().names == Visibility::Eventually {
+            self.quiesce().await;
+        }
+        self.engine().players_by_name(query, limit).await.unwrap()
     }
 
     /// Gives a player a name, or takes it.
@@ -162,11 +172,9 @@ pub(crate) fn all_seasons() -> PlayerSeasonsQuery {
 
 /// Seasons in one text each: season, score, rank.
 pub(crate) fn season_lines(career: &PlayerSeasons) -> Vec<String> {
-    let shown = career.seasons.iter().map(|season| {
-        assert_eq!(season.rank.error_bound, None);
-        format!("{} {} {}", season.span.id, season.score, season.rank.rank)
-    });
-    shown.collect()
+    assert_eq!(career.exactness, Exactness::Exact);
+    let seasons = career.seasons.iter();
+    seasons.map(|season| format!("{} {} {}", season.span.id, season.score, season.rank)).collect()
 }
 
 pub(crate) fn day(date: &str) -> LocalDate {

@@ -89,7 +89,7 @@ pub async fn a_tie_shares_the_rank(world: &mut World) {
     assert_eq!(world.top(&board).await, top);
     let joins = world.submit(&board, "d", 4).await;
     assert_eq!((rank(&joins), previous_rank(&joins)), (Some(2), Some(4)));
-    assert_eq!(world.entry(&board, "b").await.row.rank.rank.get(), 2);
+    assert_eq!(world.entry(&board, "b").await.row.rank.get(), 2);
 }
 
 /// Ranks 1, 2, 3, 4 in order of time.
@@ -101,9 +101,9 @@ pub async fn the_earliest_leads_a_tie_where_the_board_says_so(world: &mut World)
     // Sent last, but it happened first.
     let early = submission_at("e", 5, World::start());
     assert_eq!(rank(&world.decide(&board, early).await.unwrap()), Some(2));
-    assert_eq!(world.entry(&board, "b").await.row.rank.rank.get(), 4);
+    assert_eq!(world.entry(&board, "b").await.row.rank.get(), 4);
     world.board("b", r#"{"season":"never"}"#).await;
-    assert_eq!(world.entry(&board, "b").await.row.rank.rank.get(), 2);
+    assert_eq!(world.entry(&board, "b").await.row.rank.get(), 2);
 }
 
 /// Rows are in order of id where nothing else decides; ranks by `earliest` follow.
@@ -205,7 +205,7 @@ pub async fn once_per_day_holds_across_seasons_and_counts_submissions_only(world
     let definition = r#"{"season":"0 12 * * *","grace":"10 minutes","once_per":"day"}"#;
     let board = world.board("b", definition).await;
     let rows = vec![row("a", 7, None), row("c", 7, None)];
-    world.engine().set_scores(&board, rows).await.unwrap();
+    world.engine().set_scores(&board, None, rows).await.unwrap();
     assert_eq!(world.submit(&board, "a", 1).await.score, score(8));
     // 10 a.m. it was: the season ends at noon, the day does not.
     world.turn_to("2026-11-15T12:05:00Z").await;
@@ -215,7 +215,7 @@ pub async fn once_per_day_holds_across_seasons_and_counts_submissions_only(world
         assert_eq!(world.decide(&board, submission(player, 1)).await, Err(Rejection::TooSoon));
     }
     world.submit(&board, "d", 1).await;
-    world.engine().close_season(&board).await.unwrap();
+    world.engine().close_season(&board, None).await.unwrap();
     world.restart().await;
     world.turn_to("2026-11-15T23:59:59Z").await;
     for player in ["a", "b", "d"] {
@@ -223,7 +223,7 @@ pub async fn once_per_day_holds_across_seasons_and_counts_submissions_only(world
     }
     // Twice in one batch is twice in one day.
     let twice = vec![submission("c", 1), submission("c", 1)];
-    let answers = world.engine().submit(&board, twice).await.unwrap();
+    let answers = world.batch(&board, twice).await;
     assert!(answers[0].is_ok());
     assert_eq!(answers[1], Err(Rejection::TooSoon));
     world.turn_to("2026-11-16T00:00:00Z").await;
@@ -233,11 +233,11 @@ pub async fn once_per_day_holds_across_seasons_and_counts_submissions_only(world
     }
     // The season of the morning is closed and written by the evening; and who is taken off the board has had its turn.
     let rows = vec![row("e", 7, None), row("a", 9, None)];
-    world.engine().set_scores(&board, rows).await.unwrap();
+    world.engine().set_scores(&board, None, rows).await.unwrap();
     world.engine().remove_entry(&board, &SeasonRef::Current, &id("d")).await.unwrap();
     for time in ["2026-11-16T12:05:00Z", "2026-11-16T20:00:00Z"] {
         world.turn_to(time).await;
-        world.settle().await;
+        world.quiesce().await;
         for player in ["a", "b", "c", "d"] {
             assert_eq!(world.decide(&board, submission(player, 1)).await, Err(Rejection::TooSoon));
         }
@@ -245,12 +245,12 @@ pub async fn once_per_day_holds_across_seasons_and_counts_submissions_only(world
     world.submit(&board, "e", 1).await;
     // A day on which nobody was taken off, after one in which all was closed.
     world.turn_to("2026-11-17T08:00:00Z").await;
-    world.settle().await;
+    world.quiesce().await;
     for player in ["a", "b", "c", "d", "e"] {
         world.submit(&board, player, 1).await;
     }
     world.turn_to("2026-11-17T21:00:00Z").await;
-    world.settle().await;
+    world.quiesce().await;
     for player in ["a", "b", "c", "d", "e"] {
         assert_eq!(world.decide(&board, submission(player, 1)).await, Err(Rejection::TooSoon));
     }
@@ -263,7 +263,7 @@ pub async fn once_per_day_holds_for_a_late_event_whose_grace_was_cut_short(world
     let late = submission_at("a", 1, ms("2026-11-15T11:00:00Z"));
     assert_eq!(world.decide(&board, late).await.unwrap().season.as_str(), "2026-11-15");
     world.board("b", r#"{"season":"daily","grace":"0 seconds","once_per":"day"}"#).await;
-    world.settle().await;
+    world.quiesce().await;
     assert_eq!(world.decide(&board, submission("a", 1)).await, Err(Rejection::TooSoon));
     world.turn_to("2026-11-19T10:00:00Z").await;
     world.submit(&board, "a", 1).await;
@@ -277,7 +277,7 @@ pub async fn once_per_day_holds_after_the_season_was_deleted(world: &mut World) 
     world.turn_to("2026-11-18T09:30:00Z").await;
     world.submit(&board, "a", 1).await;
     world.turn_to("2026-11-18T11:30:00Z").await;
-    world.settle().await;
+    world.quiesce().await;
     assert_eq!(world.decide(&board, submission("a", 1)).await, Err(Rejection::TooSoon));
     world.turn_to("2026-11-19T10:00:00Z").await;
     world.submit(&board, "a", 1).await;

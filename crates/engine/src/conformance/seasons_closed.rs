@@ -4,12 +4,14 @@ use standings_core::{BoardId, Millis, Profile, rule::Rejection};
 
 use super::{
     World,
-    world::{by_id, expect, fails, id, lines, ms, name, score, submission, submission_at},
+    world::{
+        by_id, expect, fails, id, lines, ms, name, score, season_id, submission, submission_at,
+    },
 };
 use crate::{EngineError, Filter, PageQuery, SeasonRef, SeasonState, StandingRef, Start};
 
 async fn close(world: &World, board: &BoardId) -> (String, String) {
-    let (closed, open) = world.engine().close_season(board).await.unwrap();
+    let (closed, open) = world.engine().close_season(board, None).await.unwrap();
     (closed.to_string(), open.to_string())
 }
 
@@ -44,6 +46,47 @@ pub async fn a_manual_close_ends_a_season_at_once(world: &mut World) {
     world.submit(&forever, "a", 1).await;
     assert_eq!(close(world, &forever).await, ("all".into(), "all.2".into()));
     assert_eq!(world.submit(&forever, "a", 1).await.score, score(1));
+}
+
+/// An answer may be lost, and the call is sent again: it answers the same and closes nothing else.
+pub async fn a_season_that_is_named_is_closed_once(world: &mut World) {
+    let board = world.board("b", "{}").await;
+    world.submit(&board, "a", 1).await;
+    let close = async |world: &World, id: &str| {
+        let which = season_id(id);
+        let (closed, next) = world.engine().close_season(&board, Some(&which)).await?;
+        crate::Result::Ok((closed.to_string(), next.to_string()))
+    };
+    for _ in 0..2 {
+        let answer = close(world, "2026-11").await.unwrap();
+        assert_eq!(answer, ("2026-11".to_owned(), "2026-11.2".to_owned()));
+        world.restart().await;
+    }
+    assert_eq!(world.season_ids(&board).await, ["2026-11.2", "2026-11"]);
+    assert_eq!(close(world, "2026-11.2").await.unwrap().1, "2026-11.3");
+    assert_eq!(close(world, "2026-11").await.unwrap().1, "2026-11.2", "what followed it");
+    for unknown in ["2026-12", "2026-10", "2026-11.4", "all"] {
+        fails!(close(world, unknown).await, EngineError::UnknownSeason { .. });
+    }
+    assert_eq!(world.season_ids(&board).await, ["2026-11.3", "2026-11.2", "2026-11"]);
+}
+
+/// Its grace ends, and the current season goes on.
+pub async fn a_season_in_its_grace_may_be_closed_by_name(world: &mut World) {
+    let board = world.board("b", r#"{"season":"daily","grace":"1 hour"}"#).await;
+    world.submit(&board, "a", 1).await;
+    world.turn_to("2026-11-16T00:10:00Z").await;
+    let late = || submission_at("a", 1, ms("2026-11-15T23:00:00Z"));
+    world.decide(&board, late()).await.unwrap();
+    for _ in 0..2 {
+        let day = season_id("2026-11-15");
+        let (closed, next) = world.engine().close_season(&board, Some(&day)).await.unwrap();
+        assert_eq!((closed.as_str(), next.as_str()), ("2026-11-15", "2026-11-16"));
+    }
+    assert_eq!(world.decide(&board, late()).await, Err(Rejection::SeasonClosed));
+    assert_eq!(world.submit(&board, "a", 1).await.season.as_str(), "2026-11-16");
+    assert_eq!(world.top_of(&board, StandingRef::PREVIOUS).await, expect(&[("a", 1, 2)]));
+    assert_eq!(world.season_ids(&board).await, ["2026-11-16", "2026-11-15"]);
 }
 
 /// A finger that slips must not leave the board in the past.
@@ -101,7 +144,7 @@ pub(super) async fn ask(world: &World, board: &BoardId, season: StandingRef) -> 
     let entry = engine.entry(board, &season, &id("p20"), Some(3)).await.unwrap();
     shown.push((entry.percentile.to_bits(), entry.row.success == Some(true), lines(&entry.around)));
     let place = engine.place_of(board, &season, score(33), 2).await.unwrap();
-    shown.push((place.rank.rank.get(), false, lines(&place.around)));
+    shown.push((place.rank.get(), false, lines(&place.around)));
     let asked = ["p03", "nobody", "p59", "p00"].map(id);
     let chosen = engine.rows_of(board, &season, &asked).await.unwrap();
     shown.push((chosen.missing.len() as u64, true, lines(&chosen.rows)));
@@ -158,7 +201,7 @@ pub async fn a_closed_season_keeps_the_names_of_its_time(world: &mut World) {
     world.submit(&board, "a", 1).await;
     world.turn_to("2026-12-01T00:00:00Z").await;
     // Ranks are final when the season is closed; names are once its rows have been written.
-    world.written().await;
+    world.quiesce().await;
     world.engine().put_player(&id("a"), named("Now")).await.unwrap();
     world.submit(&board, "a", 1).await;
     for _ in 0..2 {

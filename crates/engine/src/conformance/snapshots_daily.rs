@@ -79,7 +79,7 @@ pub async fn what_comes_after_the_instant_is_not_in_the_snapshot(world: &mut Wor
     for day in 15..20 {
         world.clock().set(ms(&format!("2026-11-{day}T12:00:00Z")));
         world.decide(&board, submission("a", 1)).await.unwrap();
-        world.until_snapshot(&board, &format!("2026-11-{day}")).await;
+        world.quiesce().await;
     }
     for (day, score) in (15..20).zip(1..) {
         assert_eq!(seen(world, &board, &format!("2026-11-{day}")).await.1, [score]);
@@ -95,9 +95,7 @@ pub async fn a_date_missed_while_stopped_is_made_up(world: &mut World) {
     world.clock().set(ms("2026-11-20T05:59:59Z"));
     world.restart().await;
     world.submit(&board, "c", 100).await;
-    for day in 17..20 {
-        world.until_snapshot(&board, &format!("2026-11-{day}")).await;
-    }
+    world.quiesce().await;
     let dates = ["2026-11-19", "2026-11-18", "2026-11-17", "2026-11-16"];
     for _ in 0..2 {
         assert_eq!(world.dates(&board).await, dates);
@@ -124,14 +122,10 @@ pub async fn a_missed_date_is_of_the_season_of_its_instant(world: &mut World) {
     world.play(&midnight, &[("a", 1), ("b", 2)]).await;
     world.clock().set(ms("2026-11-18T12:00:00Z"));
     world.restart().await;
-    world.settle().await;
+    world.quiesce().await;
     world.submit(&board, "a", 100).await;
-    for date in ["2026-11-15", "2026-11-16", "2026-11-17"] {
-        world.until_snapshot(&board, date).await;
-    }
-    for date in ["2026-11-16", "2026-11-17", "2026-11-18"] {
-        world.until_snapshot(&midnight, date).await;
-    }
+    assert_eq!(world.dates(&board).await, ["2026-11-17", "2026-11-16", "2026-11-15"]);
+    assert_eq!(world.dates(&midnight).await, ["2026-11-18", "2026-11-17", "2026-11-16"]);
     for _ in 0..2 {
         let first = seen(world, &board, "2026-11-15").await;
         assert_eq!(first, ("2026-11-15".to_owned(), vec![2, 1]));

@@ -17,7 +17,7 @@ async fn three_days(world: &World) -> (BoardId, BoardId) {
     let power = world.board("power", r#"{"season":"never"}"#).await;
     for date in 15..18 {
         world.turn_to(&format!("2026-11-{date}T09:00:00Z")).await;
-        world.written().await;
+        world.quiesce().await;
         world.rename("a", Some(&format!("Name{date}"))).await;
         world.play(&level, &[("a", 10), ("b", 11)]).await;
         world.play(&power, &[("a", 3)]).await;

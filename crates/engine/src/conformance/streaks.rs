@@ -164,11 +164,7 @@ pub async fn an_entry_that_is_taken_off_breaks_a_streak(world: &mut World) {
     for _ in 0..2 {
         assert_eq!(world.streak_of(&board, "a").await, Some((2, 2)));
         // Those of later seasons are as of their close.
-        world
-            .until("it is taken off", async || {
-                closed_streaks(world, &board, 3).await == ["3×1", "", "1×1"]
-            })
-            .await;
+        assert_eq!(closed_streaks(world, &board, 3).await, ["3×1", "", "1×1"]);
         world.restart().await;
     }
     world.engine().remove_entry(&board, &SeasonRef::Current, &id("a")).await.unwrap();
@@ -193,8 +189,9 @@ pub async fn a_board_without_a_goal_has_no_streaks(world: &mut World) {
     assert_eq!(seasons[1].successes, Some(1));
 }
 
-/// The streaks of the oldest seasons, newest first, as length and players.
+/// The streaks of the oldest seasons, newest first, as length and players, once they are written.
 async fn closed_streaks(world: &World, board: &BoardId, oldest: usize) -> Vec<String> {
+    world.quiesce().await;
     let seasons = world.seasons(board).await;
     let shown = seasons[seasons.len() - oldest..].iter().map(|season| {
         let counts = season.streaks.iter().flatten();
@@ -222,8 +219,7 @@ pub async fn a_season_counts_its_successes_and_streaks(world: &mut World) {
         let successes: Vec<_> = seasons[1..].iter().map(|season| season.successes).collect();
         assert_eq!(successes, [1, 5, 2, 3].map(Some));
         let expected = ["4×1", "1×3 2×1 3×1", "1×1 2×1", "1×3"];
-        let counted = async || closed_streaks(world, &board, 4).await == expected;
-        world.until("they are counted", counted).await;
+        assert_eq!(closed_streaks(world, &board, 4).await, expected);
         world.restart().await;
     }
 }
@@ -238,8 +234,7 @@ pub async fn an_open_season_counts_successes_and_no_streaks(world: &mut World) {
     let open = world.seasons(&board).await.remove(0);
     assert_eq!((open.successes, open.streaks), (Some(2), None));
     world.turn_to("2026-11-18T00:00:00Z").await;
-    let counted = async || closed_streaks(world, &board, 3).await[0] == "1×1 3×1";
-    world.until("they are counted", counted).await;
+    assert_eq!(closed_streaks(world, &board, 3).await[0], "1×1 3×1");
 }
 
 /// Of its seasons that are over and had players, on the page or not.
@@ -284,8 +279,7 @@ async fn late_for_closed_parts(world: &World, board: &BoardId, closes: usize) {
         world.play(board, &[("a", 10), ("b", 10)]).await;
         close_for_good(world, board).await;
     }
-    let counted = async || closed_streaks(world, board, 2).await[0] == "1×2";
-    world.until("the first part is written", counted).await;
+    assert_eq!(closed_streaks(world, board, 2).await[0], "1×2");
     let late = submission_at("a", 10, ms("2026-11-15T11:00:00Z"));
     world.decide(board, late).await.unwrap();
     world.submit(board, "a", 10).await;
@@ -294,7 +288,7 @@ async fn late_for_closed_parts(world: &World, board: &BoardId, closes: usize) {
 /// Closes the current season by hand and takes someone off it: that waits until the season is as closed ones are.
 async fn close_for_good(world: &World, board: &BoardId) {
     world.submit(board, "x", 1).await;
-    let (closed, _) = world.engine().close_season(board).await.unwrap();
+    let (closed, _) = world.engine().close_season(board, None).await.unwrap();
     world.engine().remove_entry(board, &SeasonRef::Id(closed), &id("x")).await.unwrap();
 }
 
@@ -311,8 +305,7 @@ pub async fn a_late_success_counts_for_parts_that_were_closed_meanwhile(world: &
     // What closed before it knew nothing of it, what closes after it does.
     world.turn_to("2026-11-18T00:00:00Z").await;
     let expected = ["4×1", "2×2", "1×2", "1×1"];
-    let counted = async || closed_streaks(world, &board, 4).await == expected;
-    world.until("they are counted", counted).await;
+    assert_eq!(closed_streaks(world, &board, 4).await, expected);
 }
 
 /// What counted while a season was in its grace does not when its players were taken off, though no one is left in it.
@@ -335,6 +328,5 @@ pub async fn a_season_that_closes_empty_breaks_the_streaks_of_closed_parts(world
         assert_eq!(streak.map(|(_, longest)| longest), Some(3), "{time}");
         world.restart().await;
     }
-    let counted = async || closed_streaks(world, &board, 4).await == ["3×1", "3×1", "2×1", ""];
-    world.until("they are counted", counted).await;
+    assert_eq!(closed_streaks(world, &board, 4).await, ["3×1", "3×1", "2×1", ""]);
 }

@@ -1,24 +1,26 @@
 //! What the behaviours are written with.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use standings_core::{
-    Board, BoardId, EventId, Millis, Name, PlayerId, Score, SeasonId,
+    Board, BoardId, EventId, Millis, Name, PlayerId, Rank, Score, SeasonId,
     rule::{Rejection, Submission},
 };
 
 use super::Fixture;
 use crate::{
-    Clock as _, Engine, EngineError, ManualClock, PageQuery, PlayerEntry, Receipt, Result, Row,
-    ScoreRow, SeasonInfo, SeasonRef, SeasonState, SeasonsQuery, StandingRef, Start,
+    BoardInfo, BoardsQuery, Capabilities, Clock as _, Engine, EngineError, Exactness, ManualClock,
+    PageQuery, PlayerEntry, Receipt, Refused, Result, Row, ScoreRow, SeasonInfo, SeasonRef,
+    SeasonsQuery, StandingRef, Start,
 };
 
-/// How long an engine may take to follow the clock.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// An engine under test, with short words for what tests do with it.
+/// Servers under test, with short words for what tests do with them.
 pub struct World {
     fixture: Box<dyn Fixture>,
+    turn: AtomicUsize,
 }
 
 /// A row as it is compared: who, rank, score.
@@ -32,12 +34,23 @@ impl World {
 
     /// A world around a fixture.
     pub fn new(fixture: Box<dyn Fixture>) -> Self {
-        Self { fixture }
+        Self { fixture, turn: AtomicUsize::new(0) }
     }
 
-    /// The engine as it is open now.
+    /// One of the servers, in turn.
     pub fn engine(&self) -> Arc<dyn Engine> {
-        self.fixture.engine()
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        self.fixture.server(turn % self.fixture.servers())
+    }
+
+    /// What the engine promises.
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        self.fixture.capabilities()
+    }
+
+    /// The servers, each once.
+    pub(crate) fn servers(&self) -> Vec<Arc<dyn Engine>> {
+        (0..self.fixture.servers()).map(|number| self.fixture.server(number)).collect()
     }
 
     pub(crate) fn clock(&self) -> Arc<ManualClock> {
@@ -52,42 +65,38 @@ impl World {
         self.fixture.restart().await;
     }
 
-    /// Turns the clock and waits until seasons have followed, by themselves.
+    /// Turns the clock and has done what it brings.
     pub(crate) async fn turn_to(&self, time: &str) {
         self.clock().set(ms(time));
-        self.settle().await;
+        self.quiesce().await;
     }
 
     pub(crate) async fn pass(&self, span: Millis) {
         self.clock().advance(span);
-        self.settle().await;
+        self.quiesce().await;
     }
 
-    /// Waits until every season is in the state that the clock asks for.
-    pub(crate) async fn settle(&self) {
-        self.until("seasons follow the clock", async || self.is_settled().await).await;
+    /// Has done whatever is due.
+    pub(crate) async fn quiesce(&self) {
+        self.fixture.quiesce().await;
     }
 
-    pub(crate) async fn is_settled(&self) -> bool {
-        let now = self.now();
-        for board in self.engine().boards().await.unwrap() {
-            let grace = board.definition.grace();
-            let due = |season: &SeasonInfo| now >= season.span.ends_at.plus(grace);
-            let late = |season: &SeasonInfo| season.state != SeasonState::Closed && due(season);
-            if !board.season.contains(now) || self.seasons(&board.id).await.iter().any(late) {
-                return false;
-            }
-        }
-        true
+    /// Waits for as long as another server may go by what has been deleted.
+    pub(crate) async fn elsewhere(&self) {
+        self.pass(self.capabilities().elsewhere).await;
     }
 
-    /// Waits until a condition holds.
-    pub(crate) async fn until<F: Future<Output = bool>>(&self, what: &str, holds: impl Fn() -> F) {
-        let started = std::time::Instant::now();
-        while !holds().await {
-            assert!(started.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+    /// All boards by id.
+    pub(crate) async fn boards(&self) -> Vec<BoardInfo> {
+        let query = BoardsQuery { after: None, limit: 10_000 };
+        self.engine().boards(&query).await.unwrap().boards
+    }
+
+    /// Players on a board.
+    pub(crate) async fn players(&self, board: &BoardId) -> u64 {
+        let status = self.engine().board(board).await.unwrap();
+        assert_eq!(status.exactness, Exactness::Exact);
+        status.players
     }
 
     /// Creates or changes a board.
@@ -107,7 +116,17 @@ impl World {
         board: &BoardId,
         submission: Submission,
     ) -> Result<Receipt, Rejection> {
-        self.engine().submit(board, vec![submission]).await.unwrap().remove(0)
+        decided(self.engine().submit(board, vec![submission]).await.unwrap().remove(0))
+    }
+
+    /// Submits several at once.
+    pub(crate) async fn batch(
+        &self,
+        board: &BoardId,
+        submissions: Vec<Submission>,
+    ) -> Vec<Result<Receipt, Rejection>> {
+        let answers = self.engine().submit(board, submissions).await.unwrap();
+        answers.into_iter().map(decided).collect()
     }
 
     /// Submits points that must be accepted.
@@ -124,7 +143,9 @@ impl World {
     }
 
     pub(crate) async fn rows(&self, board: &BoardId, query: PageQuery) -> Vec<Row> {
-        self.engine().page(board, &query).await.unwrap().rows
+        let page = self.engine().page(board, &query).await.unwrap();
+        assert_eq!(page.exactness, Exactness::Exact);
+        page.rows
     }
 
     /// The top of the current season.
@@ -162,8 +183,16 @@ impl World {
     ) -> Result<u64> {
         let mut import = self.engine().import_season(board, &season_id(season)).await?;
         import.rows(rows).await?;
-        import.finish().await
+        Ok(import.finish().await?.players)
     }
+}
+
+/// What became of a submission that the store could take.
+pub fn decided(answer: Result<Receipt, Refused>) -> Result<Receipt, Rejection> {
+    answer.map_err(|refused| match refused {
+        Refused::Rule(rejection) => rejection,
+        Refused::Store(error) => panic!("the store could not take it: {error}"),
+    })
 }
 
 pub(crate) fn ms(time: &str) -> Millis {
@@ -219,14 +248,10 @@ pub(crate) fn row(player: &str, points: i64, at: Option<Millis>) -> ScoreRow {
     ScoreRow { player: id(player), score: score(points), at, user_name: None, official_rank: None }
 }
 
-/// What is compared of rows. Every rank must be exact, as it is in a season this small on any engine.
+/// What is compared of rows.
 pub(crate) fn lines(rows: &[Row]) -> Vec<Line> {
-    rows.iter()
-        .map(|row| {
-            assert_eq!(row.rank.error_bound, None, "{row:?}");
-            (row.player.to_string(), row.rank.rank.get(), row.score.get())
-        })
-        .collect()
+    let line = |row: &Row| (row.player.to_string(), row.rank.get(), row.score.get());
+    rows.iter().map(line).collect()
 }
 
 /// The lines to compare with.
@@ -238,16 +263,14 @@ pub(crate) fn offset(offset: u64, limit: usize) -> PageQuery {
     PageQuery { start: Start::Offset(offset), limit, ..PageQuery::default() }
 }
 
-/// The rank of a receipt, which must be exact.
+/// The rank of a receipt, which must be exact, as it is in a season this small on any engine.
 pub(crate) fn rank(receipt: &Receipt) -> Option<u64> {
-    receipt.rank.map(|rank| {
-        assert_eq!(rank.error_bound, None);
-        rank.rank.get()
-    })
+    assert_eq!(receipt.exactness, Exactness::Exact);
+    receipt.rank.map(Rank::get)
 }
 
 pub(crate) fn previous_rank(receipt: &Receipt) -> Option<u64> {
-    receipt.previous_rank.map(|rank| rank.rank.get())
+    receipt.previous_rank.map(Rank::get)
 }
 
 /// Asserts that a call failed as a pattern says.

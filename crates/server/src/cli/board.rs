@@ -224,13 +224,12 @@ fn listed(reply: &Value) -> String {
         Column::Left("ORDER"),
         Column::Left("SEASONS"),
         Column::Left("CURRENT"),
-        Column::Right("PLAYERS"),
     ];
     let row = |board: &Value| {
         let current = text(&board["current_season"], "id");
-        let [id, title, rule, order, season, players] =
-            ["id", "title", "rule", "order", "season", "players"].map(|member| text(board, member));
-        vec![id, title, rule, order, season, current, players]
+        let [id, title, rule, order, season] =
+            ["id", "title", "rule", "order", "season"].map(|member| text(board, member));
+        vec![id, title, rule, order, season, current]
     };
     table(&columns, &rows(reply, "data").iter().map(row).collect::<Vec<_>>())
 }

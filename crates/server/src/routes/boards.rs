@@ -2,38 +2,62 @@
 
 use serde::Deserialize;
 use standings_core::Board;
-use standings_engine::{BoardInfo, Put, SeasonRef};
+use standings_core::BoardId;
+use standings_engine::{BoardInfo, BoardStatus, BoardsQuery, Exactness, Put, SeasonRef};
 use utoipa::IntoParams;
 
 use crate::{
     call::Call,
     openapi::{BoardList, BoardSchema},
-    reply::{Answer, Reply, created, json},
-    wire::{BoardReply, ListReply},
+    query::whole,
+    reply::{Answer, Reply, created, json, json_sized},
+    wire::{BoardReply, BoardsReply},
 };
+
+/// Boards of a page where the client does not say.
+const DEFAULT_BOARDS: usize = 100;
 
 fn reply(board: &BoardInfo) -> BoardReply<'_> {
     BoardReply {
         id: &board.id,
         definition: &board.definition,
         current_season: Some((&board.season).into()),
-        players: Some(board.players),
+        players: None,
+        exactness: Exactness::Exact.into(),
     }
 }
 
-/// List the boards.
+/// Which boards are wanted.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct BoardsParams {
+    /// `next` of the page before.
+    #[param(value_type = Option<String>)]
+    after: Option<BoardId>,
+    /// Boards in the page; 100 by default.
+    #[serde(deserialize_with = "whole::<1, 1000, _, _>")]
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+}
+
+/// List the boards by id.
 #[utoipa::path(
     get,
     path = "/v1/boards",
     operation_id = "boards",
     tag = "Boards",
-    responses((status = 200, description = "All boards by id.", body = BoardList)),
+    params(BoardsParams),
+    responses((status = 200, description = "The boards.", body = BoardList)),
     security((), ("key" = ["read"])),
 )]
 pub(crate) async fn list(call: Call<'_>) -> Answer {
-    call.no_query()?;
-    let boards = call.engine()?.boards().await?;
-    json(&ListReply { data: boards.iter().map(reply).collect() })
+    let BoardsParams { after, limit } = call.query()?;
+    let query = BoardsQuery { after, limit: limit.unwrap_or(DEFAULT_BOARDS) };
+    let page = call.engine()?.boards(&query).await?;
+    let next = page.boards.last().filter(|_| page.more).map(|last| last.id.as_str());
+    let data = page.boards.iter().map(reply).collect();
+    json_sized(64 + page.boards.len() * 512, &BoardsReply { data, next })
 }
 
 /// Read a board's definition, with the current season.
@@ -49,7 +73,8 @@ pub(crate) async fn list(call: Call<'_>) -> Answer {
 pub(crate) async fn get(call: Call<'_>) -> Answer {
     let board = call.board()?;
     call.no_query()?;
-    json(&reply(&call.engine()?.board(&board).await?))
+    let BoardStatus { board, players, exactness } = call.engine()?.board(&board).await?;
+    json(&BoardReply { players: Some(players), exactness: exactness.into(), ..reply(&board) })
 }
 
 /// Create a board, or change what may change.
@@ -74,8 +99,13 @@ pub(crate) async fn put(call: Call<'_>) -> Answer {
     let definition: Board = call.json().await?;
     let put = engine.put_board(&board, definition.clone()).await?;
     tracing::info!(%board, ?put, "board put");
-    let reply =
-        BoardReply { id: &board, definition: &definition, current_season: None, players: None };
+    let reply = BoardReply {
+        id: &board,
+        definition: &definition,
+        current_season: None,
+        players: None,
+        exactness: Exactness::Exact.into(),
+    };
     match put {
         Put::Created => created(&reply),
         Put::Changed => json(&reply),

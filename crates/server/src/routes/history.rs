@@ -127,7 +127,7 @@ async fn between(
     if from.is_none() && to.is_none() {
         return Ok((first, end));
     }
-    let definition = engine.board(board).await?.definition;
+    let definition = engine.board(board).await?.board.definition;
     if let Some(from) = from {
         first = instants(engine, board, &definition, from).await.map_err(|p| p.within("from"))?.0;
     }

@@ -1,16 +1,16 @@
 //! Imports: NDJSON of any length, read as it comes.
 
 use serde::{Serialize, de::DeserializeOwned};
-use standings_core::{BoardId, SeasonId};
-use standings_engine::{Engine, EngineError, ScoreRow, StandingImport};
+use standings_core::SeasonId;
+use standings_engine::{EngineError, Imported, ScoreRow, StandingImport};
 use utoipa::ToSchema;
 
 use crate::{
     call::Call,
     ndjson::Rows,
     problem::{Code, Problem},
-    reply::{Answer, json},
-    wire::{RowBody, SnapshotReply, SnapshotRowBody},
+    reply::{Answer, accepted, json},
+    wire::{RowBody, SnapshotReply, SnapshotRowBody, WRITING},
 };
 
 /// What was set.
@@ -46,7 +46,7 @@ pub(crate) async fn scores(call: Call<'_>) -> Answer {
     let mut begun = None;
     let season = loop {
         let count = chunk.len() as u64;
-        let set = set(engine, &board, begun, chunk);
+        let set = engine.set_scores(&board, begun.as_ref(), chunk);
         // The next rows are read while these become durable.
         let (set, next) = match bad {
             None => tokio::join!(set, rows.chunk::<RowBody>()),
@@ -65,19 +65,6 @@ pub(crate) async fn scores(call: Call<'_>) -> Answer {
     };
     tracing::info!(%board, %season, rows = applied, "scores set");
     json(&ScoresSet { board: &board, season: &season, rows: applied })
-}
-
-/// Sets rows in the season in which that was begun, or begins it.
-async fn set(
-    engine: &dyn Engine,
-    board: &BoardId,
-    begun: Option<standings_engine::ScoresSet>,
-    rows: Vec<ScoreRow>,
-) -> Result<standings_engine::ScoresSet, EngineError> {
-    match begun {
-        None => engine.set_scores(board, rows).await,
-        Some(begun) => engine.set_more_scores(board, &begun, rows).await.map(|()| begun),
-    }
 }
 
 /// Why rows were not taken, after so many that were. The engine counts the rows of one call, and its "nothing was applied" is
@@ -111,12 +98,16 @@ pub(crate) struct SeasonImported<'a> {
     #[schema(value_type = String)]
     season: &'a SeasonId,
     players: u64,
+    /// Present while it is not in place yet. Nothing more is to be sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "writing")]
+    state: Option<&'static str>,
 }
 
 /// Import a closed season whole.
 ///
 /// Ranks are computed here. It replaces what was there, wholly or not at all. A season that the board's `keep` does not reach is
-/// taken and deleted at once: of its players only their best scores stay. To keep it, change `keep` first.
+/// refused with `past_retention`: change `keep` first.
 #[utoipa::path(
     put,
     path = "/v1/boards/{board}/seasons/{season}",
@@ -124,7 +115,10 @@ pub(crate) struct SeasonImported<'a> {
     tag = "Seasons",
     params(("board" = String, Path), ("season" = String, Path, example = "2026-10")),
     request_body(content = RowBody, content_type = "application/x-ndjson"),
-    responses((status = 200, description = "The season is as given.", body = SeasonImported)),
+    responses(
+        (status = 200, description = "The season is as given.", body = SeasonImported),
+        (status = 202, description = "All rows are taken, and the season will be as given.", body = SeasonImported),
+    ),
     security(("key" = ["admin"])),
 )]
 pub(crate) async fn season(call: Call<'_>) -> Answer {
@@ -132,9 +126,10 @@ pub(crate) async fn season(call: Call<'_>) -> Answer {
     call.no_query()?;
     let rows = Rows::of(call)?;
     let import = engine.import_season(&board, &season).await?;
-    let players = whole::<RowBody>(import, rows).await?;
+    let Imported { players, in_place } = whole::<RowBody>(import, rows).await?;
     tracing::info!(%board, %season, players, "season imported");
-    json(&SeasonImported { season: &season, players })
+    let reply = SeasonImported { season: &season, players, state: (!in_place).then_some(WRITING) };
+    if in_place { json(&reply) } else { accepted(&reply) }
 }
 
 /// Import a snapshot whole.
@@ -148,7 +143,10 @@ pub(crate) async fn season(call: Call<'_>) -> Answer {
     tag = "Snapshots",
     params(("board" = String, Path), ("date" = String, Path, example = "2026-02-21")),
     request_body(content = SnapshotRowBody, content_type = "application/x-ndjson"),
-    responses((status = 200, description = "The snapshot is as given.", body = SnapshotReply)),
+    responses(
+        (status = 200, description = "The snapshot is as given.", body = SnapshotReply),
+        (status = 202, description = "All rows are taken, and the snapshot will be as given.", body = SnapshotReply),
+    ),
     security(("key" = ["admin"])),
 )]
 pub(crate) async fn snapshot(call: Call<'_>) -> Answer {
@@ -156,13 +154,18 @@ pub(crate) async fn snapshot(call: Call<'_>) -> Answer {
     call.no_query()?;
     let rows = Rows::of(call)?;
     let import = engine.import_snapshot(&board, snapshot).await?;
-    let players = whole::<SnapshotRowBody>(import, rows).await?;
+    let Imported { players, in_place } = whole::<SnapshotRowBody>(import, rows).await?;
     tracing::info!(%board, %snapshot, players, "snapshot imported");
-    json(&SnapshotReply { snapshot, players })
+    let state = (!in_place).then_some(WRITING);
+    let reply = SnapshotReply { snapshot, players: Some(players), state };
+    if in_place { json(&reply) } else { accepted(&reply) }
 }
 
-/// Puts all rows in place of what was there, or none. Returns the number of players.
-async fn whole<T>(mut import: Box<dyn StandingImport>, mut rows: Rows<'_>) -> Result<u64, Problem>
+/// Puts all rows in place of what was there, or none.
+async fn whole<T>(
+    mut import: Box<dyn StandingImport>,
+    mut rows: Rows<'_>,
+) -> Result<Imported, Problem>
 where
     T: DeserializeOwned + Into<ScoreRow>,
 {
@@ -170,15 +173,18 @@ where
     let (mut chunk, mut bad) = rows.chunk::<T>().await;
     if chunk.is_empty() && bad.is_none() {
         // More likely a pipe that broke than a standing to be emptied.
-        return Err(nothing(Problem::new(Code::Malformed, "the body has no rows")));
+        bad = Some(Problem::new(Code::Malformed, "the body has no rows"));
     }
     while bad.is_none() && !chunk.is_empty() {
         let (taken, next) = tokio::join!(import.rows(chunk), rows.chunk::<T>());
-        taken.map_err(|error| nothing(Problem::from(error)))?;
         (chunk, bad) = next;
+        bad = taken.err().map(Problem::from).or(bad);
     }
     match bad {
-        Some(problem) => Err(nothing(problem)),
+        Some(problem) => {
+            import.abort().await;
+            Err(nothing(problem))
+        }
         None => Ok(import.finish().await?),
     }
 }
@@ -199,7 +205,9 @@ mod tests {
         assert_eq!(problem.code(), Code::OutcomeUnknown);
         assert!(problem.detail().starts_with("the first 4096 rows were applied: "));
         assert!(!problem.detail().contains("nothing was applied"));
-        assert!(problem.cause().is_some_and(|cause| cause.contains("more writes are waiting")));
+        assert!(
+            problem.cause().is_some_and(|cause| cause.contains("are waiting than can be taken"))
+        );
         let mut headers = HeaderMap::new();
         problem.say(&mut headers);
         assert_eq!(headers["retry-after"], "3");

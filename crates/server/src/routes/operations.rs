@@ -39,7 +39,7 @@ pub(crate) async fn healthz(_: Call<'_>) -> Answer {
     responses((status = 200, description = "It does.", body = Status)),
 )]
 pub(crate) async fn readyz(call: Call<'_>) -> Answer {
-    call.engine()?.ready().await?;
+    call.engine()?.ready()?;
     json(&Status { status: "ready" })
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use standings_core::{Name, PlayerId, Profile, player::AvatarUrl};
-use standings_engine::{CurrentEntry, NameQuery};
+use standings_engine::{CurrentEntry, Exactness, NameQuery};
 use utoipa::IntoParams;
 
 use crate::{
@@ -27,6 +27,7 @@ fn reply<'a>(
     player: &'a PlayerId,
     profile: &'a Profile,
     entries: Option<&'a [CurrentEntry]>,
+    exactness: Exactness,
 ) -> PlayerReply<'a> {
     PlayerReply {
         user_id: player,
@@ -38,6 +39,7 @@ fn reply<'a>(
             .as_ref()
             .and_then(|text| serde_json::from_str::<&RawValue>(text.as_str()).ok()),
         boards: entries.map(|entries| entries.iter().map(CurrentReply::from).collect()),
+        exactness: exactness.into(),
     }
 }
 
@@ -58,7 +60,7 @@ pub(crate) async fn put(call: Call<'_>) -> Answer {
     let engine = call.engine()?;
     let profile = Profile::try_from(call.json::<ProfileBody>().await?)?;
     engine.put_player(&player, profile.clone()).await?;
-    json(&reply(&player, &profile, None))
+    json(&reply(&player, &profile, None, Exactness::Exact))
 }
 
 /// Read a player's profile, with current scores and ranks.
@@ -75,7 +77,7 @@ pub(crate) async fn get(call: Call<'_>) -> Answer {
     let player = call.player()?;
     call.no_query()?;
     let info = call.engine()?.player(&player, BOARDS).await?;
-    json(&reply(&info.player, &info.profile, Some(&info.entries)))
+    json(&reply(&info.player, &info.profile, Some(&info.entries), info.exactness))
 }
 
 /// Erase a player everywhere.

@@ -86,6 +86,7 @@ pub(crate) async fn page(call: Call<'_>) -> Answer {
         players: page.players,
         next: next(&board, &page, query.filter),
         missing: None,
+        exactness: page.exactness.into(),
     };
     json_sized(256 + page.rows.len() * ROW_BYTES, &reply)
 }
@@ -171,6 +172,7 @@ async fn selected(call: Call<'_>, board: &BoardId, ids: &str, asked: PageParams)
         players: selected.players,
         next: None,
         missing: Some(selected.missing.iter().map(PlayerId::as_str).collect()),
+        exactness: selected.exactness.into(),
     };
     json_sized(256 + players.len() * ROW_BYTES, &reply)
 }

@@ -9,7 +9,7 @@ use crate::{
     call::Call,
     query::whole,
     reply::{Answer, json, json_sized},
-    wire::{SeasonsReply, rate},
+    wire::{CloseBody, SeasonsReply, rate},
 };
 
 /// Seasons of a page where the client does not say: two years of weeks.
@@ -50,6 +50,7 @@ pub(crate) async fn list(call: Call<'_>) -> Answer {
     let page = call.engine()?.seasons(&board, &query).await?;
     let last = page.seasons.last().filter(|_| page.more);
     let reply = SeasonsReply {
+        exactness: page.exactness.into(),
         data: page.seasons.iter().map(Into::into).collect(),
         mean_success_rate: page.mean_success_rate.map(rate),
         next: last.map(|season| season.span.id.to_string()),
@@ -63,28 +64,30 @@ pub(crate) struct SeasonClosed<'a> {
     /// The season that ended.
     #[schema(value_type = String, example = "2026-11")]
     closed: &'a SeasonId,
-    /// The season that is current now.
+    /// The season that followed it.
     #[schema(value_type = String, example = "2026-11.2")]
     current: &'a SeasonId,
 }
 
-/// End the current season now, without grace.
+/// End a season now, without grace.
 ///
-/// What is left of its time is a new season.
+/// What is left of the current season's time is a new one. A request that names the season can be sent again: it answers the same
+/// and ends nothing else.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/seasons/close",
     operation_id = "close_season",
     tag = "Seasons",
     params(("board" = String, Path)),
+    request_body = Option<CloseBody>,
     responses((status = 200, description = "It is closed.", body = SeasonClosed)),
     security(("key" = ["admin"])),
 )]
 pub(crate) async fn close(call: Call<'_>) -> Answer {
     let (board, engine) = (call.board()?, call.engine()?);
     call.no_query()?;
-    call.no_body().await?;
-    let (closed, current) = engine.close_season(&board).await?;
+    let CloseBody { season } = call.optional_json().await?.unwrap_or_default();
+    let (closed, current) = engine.close_season(&board, season.as_ref()).await?;
     tracing::info!(%board, %closed, %current, "season closed");
     json(&SeasonClosed { closed: &closed, current: &current })
 }

@@ -8,7 +8,7 @@ use utoipa::IntoParams;
 use crate::{
     call::Call,
     query::whole,
-    reply::{Answer, created, json_sized},
+    reply::{Answer, accepted, created, json_sized},
     wire::{SnapshotReply, SnapshotsReply},
 };
 
@@ -53,15 +53,18 @@ pub(crate) async fn list(call: Call<'_>) -> Answer {
 
 /// Take a snapshot now.
 ///
-/// It is named after today's date in the board's zone and replaces an earlier one of that date. It can be read when the
-/// answer comes, which takes a while for a large board; submissions go on meanwhile.
+/// It is named after today's date in the board's zone and replaces an earlier one of that date. That of a large board takes a while
+/// to write, while submissions go on: then the answer is 202, and the list says when it can be read.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/snapshots",
     operation_id = "take_snapshot",
     tag = "Snapshots",
     params(("board" = String, Path)),
-    responses((status = 201, description = "It is taken.", body = SnapshotReply)),
+    responses(
+        (status = 201, description = "It is taken and can be read.", body = SnapshotReply),
+        (status = 202, description = "It is taken and is being written.", body = SnapshotReply),
+    ),
     security(("key" = ["admin"])),
 )]
 pub(crate) async fn take(call: Call<'_>) -> Answer {
@@ -70,5 +73,6 @@ pub(crate) async fn take(call: Call<'_>) -> Answer {
     call.no_body().await?;
     let taken = engine.take_snapshot(&board).await?;
     tracing::info!(%board, snapshot = %taken.date, players = taken.players, "snapshot taken");
-    created(&SnapshotReply::from(&taken))
+    let reply = SnapshotReply::from(&taken);
+    if taken.players.is_some() { created(&reply) } else { accepted(&reply) }
 }

@@ -30,7 +30,7 @@ pub(crate) async fn one(call: Call<'_>) -> Answer {
     let body: SubmissionBody = call.json().await?;
     match engine.submit(&board, vec![body.into()]).await?.pop() {
         Some(Ok(receipt)) => json_sized(RECEIPT_BYTES, &ReceiptReply::new(&board, &receipt)),
-        Some(Err(rejection)) => Err(rejection.into()),
+        Some(Err(refused)) => Err(refused.into()),
         None => Err(lost_result()),
     }
 }
@@ -70,6 +70,8 @@ pub(crate) async fn batch(call: Call<'_>) -> Answer {
     let malformed: Vec<Option<Problem>> =
         items.into_iter().map(|item| item.map(|item| submissions.push(item)).err()).collect();
     let results = app.engine()?.submit(&board, submissions).await?;
+    let results: Vec<Result<_, Problem>> =
+        results.into_iter().map(|result| result.map_err(Problem::from)).collect();
     let mut decided = results.iter();
     let mut reply = BatchReply { results: Vec::with_capacity(total), accepted: 0, rejected: 0 };
     for problem in malformed {
@@ -77,7 +79,7 @@ pub(crate) async fn batch(call: Call<'_>) -> Answer {
             Some(problem) => ItemReply::Problem(problem),
             None => match decided.next().ok_or_else(lost_result)? {
                 Ok(receipt) => ItemReply::Receipt(ReceiptReply::new(&board, receipt)),
-                Err(rejection) => ItemReply::Problem((*rejection).into()),
+                Err(problem) => ItemReply::Problem(problem.clone()),
             },
         };
         match &item {

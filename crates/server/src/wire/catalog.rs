@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::{
     RoleName,
-    reply::{Time, estimate},
+    reply::{ExactnessReply, Time},
 };
 
 /// When a season runs.
@@ -43,6 +43,15 @@ pub(crate) struct BoardReply<'a> {
     pub(crate) current_season: Option<SpanReply<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) players: Option<u64>,
+    #[serde(flatten)]
+    pub(crate) exactness: ExactnessReply,
+}
+
+/// Boards by id.
+#[derive(Debug, Serialize)]
+pub(crate) struct BoardsReply<'a> {
+    pub(crate) data: Vec<BoardReply<'a>>,
+    pub(crate) next: Option<&'a str>,
 }
 
 /// A list that is whole.
@@ -59,6 +68,8 @@ pub(crate) struct SeasonReply<'a> {
     span: SpanReply<'a>,
     #[schema(value_type = SeasonStateName)]
     state: SeasonState,
+    /// False while ranks may still change by themselves.
+    r#final: bool,
     players: u64,
     /// The mean score; null where there are no players.
     #[schema(required)]
@@ -91,6 +102,7 @@ impl<'a> From<&'a SeasonInfo> for SeasonReply<'a> {
         Self {
             span: (&season.span).into(),
             state: season.state,
+            r#final: season.is_final,
             players: season.players,
             mean: season.mean,
             successes: season.successes,
@@ -117,10 +129,12 @@ pub(crate) fn rate(rate: f64) -> f64 {
 #[schema(as = Seasons)]
 pub(crate) struct SeasonsReply<'a> {
     pub(crate) data: Vec<SeasonReply<'a>>,
-    /// The mean of the success rates of all seasons asked for, on this page or not: of those that are over, had a goal and
-    /// any players. From 0 to 1, rounded to four decimals; null where there are none.
+    /// With `year`, the mean of the success rates of that year's seasons, on this page or not: of those that are over, had a goal
+    /// and any players. From 0 to 1, rounded to four decimals; null where there are none.
     #[schema(required, example = 0.6667)]
     pub(crate) mean_success_rate: Option<f64>,
+    #[serde(flatten)]
+    pub(crate) exactness: ExactnessReply,
     /// What `before` takes for the next page.
     #[schema(required)]
     pub(crate) next: Option<String>,
@@ -133,13 +147,23 @@ pub(crate) struct SnapshotReply {
     /// Its date in the board's zone.
     #[schema(value_type = String, example = "2026-02-21")]
     pub(crate) snapshot: LocalDate,
-    /// Players with an entry.
-    pub(crate) players: u64,
+    /// Players with an entry; not known yet while it is being written after it was taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) players: Option<u64>,
+    /// Present while it is being written: until then what was there before is read, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "writing")]
+    pub(crate) state: Option<&'static str>,
 }
+
+/// The state of what is taken and cannot be read yet.
+pub(crate) const WRITING: &str = "writing";
 
 impl From<&SnapshotInfo> for SnapshotReply {
     fn from(info: &SnapshotInfo) -> Self {
-        Self { snapshot: info.date, players: info.players }
+        let state = info.players.is_none().then_some(WRITING);
+        Self { snapshot: info.date, players: info.players, state }
     }
 }
 
@@ -181,6 +205,8 @@ pub(crate) struct PlayerReply<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) boards: Option<Vec<CurrentReply<'a>>>,
+    #[serde(flatten)]
+    pub(crate) exactness: ExactnessReply,
 }
 
 /// A player's entry in a board's current season.
@@ -193,26 +219,15 @@ pub(crate) struct CurrentReply<'a> {
     score: i64,
     #[schema(minimum = 1)]
     rank: u64,
-    /// Present where the rank is only estimated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    estimated: Option<bool>,
-    /// How far the true rank may be from the estimated one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    error_bound: Option<u64>,
 }
 
 impl<'a> From<&'a CurrentEntry> for CurrentReply<'a> {
     fn from(entry: &'a CurrentEntry) -> Self {
-        let (estimated, error_bound) = estimate(Some(entry.rank));
         Self {
             board: &entry.board,
             season: &entry.season,
             score: entry.score.get(),
-            rank: entry.rank.rank.get(),
-            estimated,
-            error_bound,
+            rank: entry.rank.get(),
         }
     }
 }

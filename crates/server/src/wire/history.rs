@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::{
     catalog::SpanReply,
-    reply::{Time, estimate},
+    reply::{ExactnessReply, Time},
 };
 
 /// The list of a player's friends.
@@ -75,6 +75,8 @@ pub(crate) struct PlayerSeasonsReply<'a> {
     /// The longest streak of those that reach into a season that is kept; likewise.
     #[schema(required)]
     longest_streak: Option<u32>,
+    #[serde(flatten)]
+    exactness: ExactnessReply,
     /// What `before` takes for the next page.
     #[schema(required, value_type = Option<String>)]
     next: Option<&'a SeasonId>,
@@ -87,6 +89,7 @@ impl<'a> From<&'a PlayerSeasons> for PlayerSeasonsReply<'a> {
             best: of.best.as_ref().map(Into::into),
             current_streak: of.streak.map(|streak| streak.current),
             longest_streak: of.streak.map(|streak| streak.longest),
+            exactness: of.exactness.into(),
             next: of.seasons.last().filter(|_| of.more).map(|last| &last.span.id),
         }
     }
@@ -113,31 +116,20 @@ pub(crate) struct PlayerSeasonReply<'a> {
     at: Time,
     /// When a submission was last accepted.
     updated_at: Time,
-    /// Present where the rank is only estimated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    estimated: Option<bool>,
-    /// How far the true rank may be from the estimated one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    error_bound: Option<u64>,
 }
 
 impl<'a> From<&'a PlayerSeason> for PlayerSeasonReply<'a> {
     fn from(of: &'a PlayerSeason) -> Self {
         let SpanReply { id, starts_at, ends_at } = (&of.span).into();
-        let (estimated, error_bound) = estimate(Some(of.rank));
         Self {
             season: id,
             starts_at,
             ends_at,
             score: of.score.get(),
-            rank: of.rank.rank.get(),
+            rank: of.rank.get(),
             success: of.success,
             at: Time(of.at),
             updated_at: Time(of.updated_at),
-            estimated,
-            error_bound,
         }
     }
 }
@@ -187,29 +179,18 @@ pub(crate) struct PlayerSnapshotReply<'a> {
     /// The official rank; null where there is none.
     #[schema(value_type = Option<i64>, required, minimum = 1)]
     official_rank: Option<u32>,
-    /// Present where the rank is only estimated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    estimated: Option<bool>,
-    /// How far the true rank may be from the estimated one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    error_bound: Option<u64>,
 }
 
 impl<'a> From<&'a PlayerSnapshot> for PlayerSnapshotReply<'a> {
     fn from(of: &'a PlayerSnapshot) -> Self {
-        let (estimated, error_bound) = estimate(Some(of.rank));
         Self {
             snapshot: of.date,
             board: &of.board,
             user_name: of.name.as_deref(),
             score: of.score.get(),
-            rank: of.rank.rank.get(),
+            rank: of.rank.get(),
             official: of.official_rank.is_some(),
             official_rank: of.official_rank,
-            estimated,
-            error_bound,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What clients get when they submit and read scores. Replies borrow from the engine's answers and are written straight into the body.
 
 use serde::{Serialize, Serializer};
-use standings_core::{BoardId, LocalDate, Millis, SeasonId};
+use standings_core::{BoardId, LocalDate, Millis, Rank, SeasonId};
 use standings_engine::{
-    AmongFriends, Bin, Decile, FriendRow, PlayerEntry, RankAnswer, Receipt, Row,
+    AmongFriends, Bin, Decile, Exactness, FriendRow, PlayerEntry, Receipt, Row,
 };
 use utoipa::ToSchema;
 
@@ -35,10 +35,28 @@ impl utoipa::PartialSchema for Time {
 
 impl ToSchema for Time {}
 
-/// Whether a rank is only estimated, as two members that exact ranks do not have.
-pub(super) fn estimate(rank: Option<RankAnswer>) -> (Option<bool>, Option<u64>) {
-    let bound = rank.and_then(|rank| rank.error_bound);
-    (bound.map(|_| true), bound)
+/// Whether anything in an answer is only estimated, as two members that exact answers do not have.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Exactness)]
+pub(crate) struct ExactnessReply {
+    /// Present where anything in the answer is only estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    estimated: Option<bool>,
+    /// Beside it: how far, in ranks, any number of the answer may be from the right one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    error_bound: Option<u64>,
+}
+
+impl From<Exactness> for ExactnessReply {
+    fn from(exactness: Exactness) -> Self {
+        let error_bound = match exactness {
+            Exactness::Exact => None,
+            Exactness::Within(bound) => Some(bound),
+        };
+        Self { estimated: error_bound.map(|_| true), error_bound }
+    }
 }
 
 /// The answer to an accepted submission. When it is sent, the score is durable.
@@ -69,33 +87,25 @@ pub(crate) struct ReceiptReply<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     duplicate: bool,
-    /// Present where ranks are only estimated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    estimated: Option<bool>,
-    /// How far the true rank may be from the estimated one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    error_bound: Option<u64>,
+    #[serde(flatten)]
+    exactness: ExactnessReply,
 }
 
 impl<'a> ReceiptReply<'a> {
     /// A receipt of a board.
     pub(crate) fn new(board: &'a BoardId, receipt: &'a Receipt) -> Self {
-        let (estimated, error_bound) = estimate(receipt.rank);
         Self {
             user_id: &receipt.player,
             board,
             season: &receipt.season,
             score: receipt.score.get(),
-            rank: receipt.rank.map(|rank| rank.rank.get()),
+            rank: receipt.rank.map(Rank::get),
             previous_score: receipt.previous_score.map(standings_core::Score::get),
-            previous_rank: receipt.previous_rank.map(|rank| rank.rank.get()),
+            previous_rank: receipt.previous_rank.map(Rank::get),
             changed: receipt.changed,
             at: Time(receipt.at),
             duplicate: receipt.duplicate,
-            estimated,
-            error_bound,
+            exactness: receipt.exactness.into(),
         }
     }
 }
@@ -158,25 +168,16 @@ pub(crate) struct RowReply<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     updated_at: Option<Time>,
-    /// Present where the rank is only estimated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    estimated: Option<bool>,
-    /// How far the true rank may be from the estimated one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    error_bound: Option<u64>,
 }
 
 impl<'a> From<&'a Row> for RowReply<'a> {
     fn from(row: &'a Row) -> Self {
         let profile = row.profile.as_deref();
-        let (estimated, error_bound) = estimate(Some(row.rank));
         Self {
             user_id: &row.player,
             user_name: profile.and_then(|profile| profile.name.as_deref()),
             avatar_url: profile.and_then(|profile| Some(profile.avatar_url.as_ref()?.as_str())),
-            rank: row.rank.rank.get(),
+            rank: row.rank.get(),
             score: row.score.get(),
             at: Time(row.at),
             success: row.success,
@@ -184,8 +185,6 @@ impl<'a> From<&'a Row> for RowReply<'a> {
             board_rank: None,
             percentile: None,
             updated_at: None,
-            estimated,
-            error_bound,
         }
     }
 }
@@ -251,6 +250,8 @@ pub(crate) struct PageReply<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) missing: Option<Vec<&'a str>>,
+    #[serde(flatten)]
+    pub(crate) exactness: ExactnessReply,
 }
 
 /// One player's entry.
@@ -269,6 +270,8 @@ pub(crate) struct EntryReply<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<RowReply>, required = false)]
     friends: Option<FriendsReply<'a>>,
+    #[serde(flatten)]
+    exactness: ExactnessReply,
     /// The date, where a snapshot was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, nullable = false, example = "2026-02-21")]
@@ -283,6 +286,7 @@ impl<'a> EntryReply<'a> {
             around: around.then_some(RowsReply(&entry.around)),
             friends: None,
             snapshot: entry.standing.snapshot,
+            exactness: entry.exactness.into(),
         }
     }
 
@@ -293,6 +297,7 @@ impl<'a> EntryReply<'a> {
             around: None,
             friends: Some(FriendsReply(&among.rows)),
             snapshot: among.standing.snapshot,
+            exactness: among.exactness.into(),
         }
     }
 }
@@ -311,14 +316,8 @@ pub(crate) struct PlaceReply<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, nullable = false, example = "2026-02-21")]
     snapshot: Option<LocalDate>,
-    /// Present where the rank is only estimated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    estimated: Option<bool>,
-    /// How far the true rank may be from the estimated one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    error_bound: Option<u64>,
+    #[serde(flatten)]
+    exactness: ExactnessReply,
 }
 
 impl<'a> PlaceReply<'a> {
@@ -327,15 +326,13 @@ impl<'a> PlaceReply<'a> {
         score: standings_core::Score,
         place: &'a standings_engine::ScorePlace,
     ) -> Self {
-        let (estimated, error_bound) = estimate(Some(place.rank));
         Self {
             score: score.get(),
-            rank: place.rank.rank.get(),
+            rank: place.rank.get(),
             percentile: place.percentile,
             around: RowsReply(&place.around),
             snapshot: place.standing.snapshot,
-            estimated,
-            error_bound,
+            exactness: place.exactness.into(),
         }
     }
 }
@@ -356,6 +353,8 @@ pub(crate) struct DistributionReply {
     /// Players by score, in equal steps.
     histogram: Vec<BinReply>,
     computed_at: Time,
+    #[serde(flatten)]
+    exactness: ExactnessReply,
     /// The date, where a snapshot was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, nullable = false, example = "2026-02-21")]
@@ -398,6 +397,7 @@ impl From<&standings_engine::Distribution> for DistributionReply {
             histogram: of.histogram.iter().map(bin).collect(),
             computed_at: Time(of.computed_at),
             snapshot: of.standing.snapshot,
+            exactness: of.exactness.into(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::HashSet, fmt, num::NonZeroU32};
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Value, value::RawValue};
 use standings_core::{
-    EventId, KeyName, Millis, Name, PlayerId, Profile, Score,
+    EventId, KeyName, Millis, Name, PlayerId, Profile, Score, SeasonId,
     limits::FRIENDS,
     player::{Attributes, AvatarUrl},
     rule::Submission,
@@ -227,6 +227,16 @@ pub(crate) struct NewKey {
     /// What it may do.
     #[schema(value_type = RoleName)]
     pub(crate) role: Role,
+}
+
+/// Which season is to end.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CloseBody {
+    /// The current one where it is left out.
+    #[schema(nullable = false, value_type = Option<String>, example = "2026-11")]
+    #[serde(default)]
+    pub(crate) season: Option<SeasonId>,
 }
 
 /// Where a backup goes.

@@ -22,7 +22,7 @@ fn a_season_is_closed_and_listed_with_its_statistics() {
     let season = current(&server, "b");
     let closed = server.run(&["season", "close", "b"]).ok();
     assert_eq!(closed, format!("season {season} of b is closed; {season}.2 is current\n"));
-    let list = server.run(&["season", "list", "--board", "b"]).ok();
+    let list = server.run(&["season", "list", "--board", "b", "--year", &season[..4]]).ok();
     let lines: Vec<_> = list.lines().collect();
     assert!(lines[0].starts_with("SEASON"), "{list}");
     assert!(lines[0].contains("PLAYERS  MEAN  SUCCESSES     RATE"), "{list}");

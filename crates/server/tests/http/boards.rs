@@ -31,6 +31,11 @@ fn a_board_is_created_changed_and_deleted() {
         .map(|board| board["id"].clone())
         .collect();
     assert_eq!(ids, ["laps", "main"]);
+    let page = server.get("/v1/boards?limit=1").ok(200);
+    assert_eq!((&page["data"][0]["id"], &page["next"]), (&json!("laps"), &json!("laps")));
+    assert_eq!(page["data"][0].get("players"), None, "a list does not count players");
+    let rest = server.get("/v1/boards?limit=1&after=laps").ok(200);
+    assert_eq!((&rest["data"][0]["id"], &rest["next"]), (&json!("main"), &Value::Null));
     let mut other = lap.clone();
     other["title"] = json!("Lap times");
     assert_eq!(

@@ -75,7 +75,7 @@ fn a_player_stored_under_an_id_that_is_no_longer_taken_is_read_and_erased() {
             user_name: None,
             official_rank: None,
         };
-        engine.set_scores(&main, vec![row]).await.unwrap();
+        engine.set_scores(&main, None, vec![row]).await.unwrap();
         engine.shutdown().await;
     });
     server.recover();

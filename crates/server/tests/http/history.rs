@@ -242,6 +242,19 @@ fn a_list_goes_on_from_a_season_of_the_board_only() {
 }
 
 #[test]
+fn a_season_past_keep_is_refused_with_what_to_change() {
+    let server = Server::start();
+    let row = "{\"user_id\":\"a\",\"score\":5}";
+    let import = || server.ndjson("PUT", "/v1/boards/main/seasons/2020-01", "admin", row);
+    import().refused(409, "past_retention");
+    let detail = import().text;
+    assert!(detail.contains("season 2020-01") && detail.contains("change keep"), "{detail}");
+    assert_eq!(server.get("/v1/players/a/seasons").ok(200)["best"], Value::Null);
+    server.send("PUT", "/v1/boards/main", "admin", &json!({"keep": "forever"})).ok(200);
+    assert_eq!(import().ok(200), json!({"season": "2020-01", "players": 1}));
+}
+
+#[test]
 fn without_a_goal_there_is_no_success_and_no_streak() {
     let server = Server::start();
     server.submit("/v1/scores", &json!({"user_id": "a", "points": 5})).ok(200);
@@ -299,9 +312,26 @@ fn a_rate_has_four_decimals() {
     server.send("POST", "/v1/boards/goal/seasons/close", "admin", &Value::Null).ok(200);
     let list = server.get("/v1/boards/goal/seasons").ok(200);
     assert_eq!(members(&list, "success_rate"), [&Value::Null, &json!(0.6667)]);
-    // A mean is of a year: that of the season's id.
-    assert_eq!(list["mean_success_rate"], Value::Null);
-    let year = &list["data"][1]["id"].as_str().unwrap()[..4];
-    let of_year = server.get(&format!("/v1/boards/goal/seasons?year={year}")).ok(200);
-    assert_eq!(of_year["mean_success_rate"], 0.6667);
+    assert_eq!(members(&list, "final"), [false, true]);
+    assert_eq!(list["mean_success_rate"], 0.6667);
+    let all = server.get("/v1/boards/goal/seasons").ok(200);
+    assert_eq!(all["mean_success_rate"], Value::Null, "it is of a year");
+}
+
+#[test]
+fn a_season_that_is_named_is_closed_once_however_often_that_is_sent() {
+    let server = Server::start();
+    server.submit("/v1/scores", &json!({"user_id": "a", "points": 5})).ok(200);
+    let close = |season: &str| {
+        let body = json!({"season": season});
+        server.send("POST", "/v1/boards/main/seasons/close", "admin", &body)
+    };
+    for _ in 0..3 {
+        let closed = close("2026-11").ok(200);
+        assert_eq!(closed, json!({"closed": "2026-11", "current": "2026-11.2"}));
+    }
+    close("2026-12").refused(404, "unknown_season");
+    close("November").refused(400, "malformed");
+    let list = server.get("/v1/boards/main/seasons").ok(200);
+    assert_eq!(members(&list, "id"), ["2026-11.2", "2026-11"]);
 }

@@ -81,20 +81,13 @@ impl ModelBoard {
     }
 
     /// Takes the daily snapshots that are due.
-    pub(super) fn take_due(
-        &mut self,
-        now: Millis,
-        names: &BTreeMap<PlayerId, Name>,
-    ) -> Vec<LocalDate> {
-        let mut taken = Vec::new();
+    pub(super) fn take_due(&mut self, now: Millis, names: &BTreeMap<PlayerId, Name>) {
         while let Some((due, date)) = self.definition.snapshot_due(self.snapshots_through)
             && due <= now
         {
             self.take(date, due, names);
             self.snapshots_through = due;
-            taken.push(date);
         }
-        taken
     }
 
     fn met(&self, season: &ModelSeason, player: &PlayerId) -> Option<bool> {

@@ -14,7 +14,7 @@ mod writes;
 use standings_core::{BoardId, EventId, Millis, Name, PlayerId, Score, rule::Submission};
 
 use super::{World, world::id};
-use crate::{ScoreRow, SeasonRef};
+use crate::{EventIds, ScoreRow, SeasonRef};
 pub use random::Random;
 use reference::Model;
 
@@ -67,7 +67,7 @@ impl<'a> Run<'a> {
         }
         self.compare_everything().await;
         self.world.restart().await;
-        self.settle().await;
+        self.follow().await;
         self.compare_everything().await;
         println!("\ntried: {steps} random operations against the model, no difference");
     }
@@ -134,6 +134,8 @@ impl<'a> Run<'a> {
             2 => Some(format!("{player}/{points}")),
             _ => None,
         };
+        let of_player = self.world.capabilities().event_ids == EventIds::OfPlayer;
+        let event_id = event_id.map(|id| if of_player { format!("{player}/{id}") } else { id });
         Submission {
             player,
             points,
