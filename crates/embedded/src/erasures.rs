@@ -74,6 +74,11 @@ impl Hidden {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &PlayerId> {
-        self.erasures.players.range(self.since..).map(|(_, player)| player)
+        self.numbered().map(|(_, player)| player)
+    }
+
+    /// Each with the number of the erasure.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (ErasureNo, &PlayerId)> {
+        self.erasures.players.range(self.since..).map(|(number, player)| (*number, player))
     }
 }

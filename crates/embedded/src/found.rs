@@ -4,7 +4,7 @@ use std::{io, sync::Arc};
 
 use parking_lot::RwLock;
 use standings_core::{
-    Board, IndexRecord, Millis, PlayerId, Profile, Score,
+    Board, IndexRecord, Millis, PlayerId, Position, Profile, Score,
     board::Ties,
     official::Official,
     standing::{self, Gaps, Near, Ranked, Ranks as _, Standing, now},
@@ -40,20 +40,45 @@ impl Found {
         self.hidden.as_ref().is_some_and(|hidden| hidden.contains(player))
     }
 
+    /// The places over which ranks close up.
+    fn removed(&self) -> Vec<u64> {
+        match &self.rows {
+            Rows::Frozen(file) => file.removed.clone(),
+            Rows::Live(_) => Vec::new(),
+        }
+    }
+
     /// The places that show no player.
-    pub(super) fn gaps(&self, standing: &dyn Standing<Error = io::Error>) -> io::Result<Gaps> {
-        let (mut erased, removed) = match &self.rows {
-            Rows::Frozen(file) => (file.holes.clone(), file.removed.clone()),
-            Rows::Live(_) => (Vec::new(), Vec::new()),
+    fn gaps(
+        &self,
+        source: &Source,
+        standing: &dyn Standing<Error = io::Error>,
+    ) -> io::Result<Gaps> {
+        let mut erased = match &self.rows {
+            Rows::Frozen(file) => file.holes.clone(),
+            Rows::Live(_) => Vec::new(),
         };
         let mut total = 0;
-        for player in self.hidden.iter().flat_map(Hidden::iter) {
-            if let Some(found) = standing.find(player)? {
-                erased.push(found.position.0);
-                total += i128::from(found.record.key.folded);
+        let mut hide = |position: Position, record: IndexRecord| {
+            erased.push(position.0);
+            total += i128::from(record.key.folded);
+        };
+        match (&self.hidden, source) {
+            (Some(hidden), Source::Frozen(frozen)) => {
+                for row in frozen.erased(hidden)? {
+                    hide(row.position, row.record);
+                }
             }
+            (Some(hidden), Source::Live(_)) => {
+                for player in hidden.iter() {
+                    if let Some(found) = standing.find(player)? {
+                        hide(found.position, found.record);
+                    }
+                }
+            }
+            (None, _) => {}
         }
-        Ok(Gaps::new(erased, removed, total))
+        Ok(Gaps::new(erased, self.removed(), total))
     }
 }
 
@@ -126,7 +151,7 @@ impl OpenStanding {
         question: impl FnOnce(&NearRanks<'_>, &Gaps) -> io::Result<T>,
     ) -> Result<T> {
         let Self { found, source } = self;
-        source.ask(|standing| question(&Near(standing, found.ties), &found.gaps(standing)?))
+        source.ask(|standing| question(&Near(standing, found.ties), &found.gaps(source, standing)?))
     }
 
     /// A player's entry, if there is one. Who else was erased makes a difference only to the rows around it.
@@ -141,8 +166,8 @@ impl OpenStanding {
         }
         source.ask(|standing| {
             let gaps = match around {
-                Some(_) => found.gaps(standing)?,
-                None => Gaps::default(),
+                Some(_) => found.gaps(source, standing)?,
+                None => Gaps::new(Vec::new(), found.removed(), 0),
             };
             now(standing::entry(&Near(standing, found.ties), &gaps, player, around))
         })
@@ -188,10 +213,10 @@ impl OpenStanding {
         let Self { found, source } = self;
         if let (Rows::Frozen(file), Source::Frozen(frozen)) = (&found.rows, source) {
             let mut figures = Figures::of(file);
-            for player in found.hidden.iter().flat_map(Hidden::iter) {
-                let row = frozen.row_of(player).map_err(|error| unreadable(&error))?;
-                if let Some((_, record, text)) = row {
-                    figures.take(record, text.streak);
+            if let Some(hidden) = &found.hidden {
+                let erased = frozen.erased(hidden).map_err(|error| unreadable(&error))?;
+                for row in erased {
+                    figures.take(row.record, row.streak);
                 }
             }
             return Ok(figures);

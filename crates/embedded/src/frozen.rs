@@ -15,8 +15,14 @@
 //! operating system's cache of pages is the only cache. A file is written whole under a name that was never used before and
 //! shows only when a record in the log names it; changing one means writing another.
 
-use std::{collections::BTreeMap, io, ops::ControlFlow, sync::Arc};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    io,
+    ops::ControlFlow,
+    sync::Arc,
+};
 
+use parking_lot::Mutex;
 use standings_core::{
     Found, IndexRecord, Millis, Name, Position, Score, SortKey,
     board::Ties,
@@ -25,8 +31,9 @@ use standings_core::{
 
 use super::{
     disk::{Disk, DiskFile},
+    erasures::Hidden,
     files::{NewFile, checksum},
-    record::{BoardNo, FrozenFile, SeasonNo},
+    record::{BoardNo, ErasureNo, FrozenFile, SeasonNo},
     rows::invalid,
 };
 use standings_engine::StreakCount;
@@ -214,9 +221,19 @@ pub(crate) struct Frozen {
     pub(crate) ties: Ties,
     /// The places of players who were taken off it: they show nobody.
     removed: Vec<u64>,
+    /// The rows of players who were erased since, as far as someone has asked, by the number of the erasure.
+    erased: Mutex<BTreeMap<ErasureNo, Option<ErasedRow>>>,
     slots: u64,
     text_bytes: u64,
     checksums: [u32; 3],
+}
+
+/// A row of a player who was erased since the file was written.
+#[derive(Clone, Copy)]
+pub(crate) struct ErasedRow {
+    pub(crate) position: Position,
+    pub(crate) record: IndexRecord,
+    pub(crate) streak: u32,
 }
 
 struct RawRow {
@@ -276,6 +293,7 @@ impl Frozen {
             total: *total,
             ties: *ties,
             removed: frozen.removed.clone(),
+            erased: Mutex::default(),
             slots: number(1),
             text_bytes: number(2),
             checksums: [crc(0), crc(1), crc(2)],
@@ -283,8 +301,18 @@ impl Frozen {
     }
 
     fn without_rows(ties: Ties) -> Self {
-        let (file, removed, checksums) = (None, Vec::new(), [0; 3]);
-        Self { file, players: 0, total: 0, ties, removed, slots: 0, text_bytes: 0, checksums }
+        let (file, removed, erased, checksums) = (None, Vec::new(), Mutex::default(), [0; 3]);
+        Self {
+            file,
+            players: 0,
+            total: 0,
+            ties,
+            removed,
+            erased,
+            slots: 0,
+            text_bytes: 0,
+            checksums,
+        }
     }
 
     fn file(&self) -> io::Result<&dyn DiskFile> {
@@ -391,6 +419,27 @@ impl Frozen {
             slot = (slot + 1) % self.slots;
         }
         Err(invalid("the table of players has no end"))
+    }
+
+    /// The rows that it has of players who were erased. Each is looked up once, whatever number of readers ask.
+    pub(crate) fn erased(&self, hidden: &Hidden) -> io::Result<Vec<ErasedRow>> {
+        let mut known = self.erased.lock();
+        let mut rows = Vec::new();
+        for (number, player) in hidden.numbered() {
+            let row = match known.entry(number) {
+                Entry::Occupied(row) => *row.get(),
+                Entry::Vacant(place) => {
+                    let row = self.row_of(player)?;
+                    let row = row.map(|(position, record, text)| {
+                        let streak = text.streak;
+                        ErasedRow { position, record, streak }
+                    });
+                    *place.insert(row)
+                }
+            };
+            rows.extend(row);
+        }
+        Ok(rows)
     }
 
     /// Visits all rows in order, with everything that is known of them.
@@ -568,7 +617,10 @@ fn key(file: &FrozenFile) -> (String, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::RealDisk;
+    use crate::{
+        disk::RealDisk,
+        erasures::{Erased, Erasures},
+    };
     use standings_engine::conformance::model::Random;
 
     #[test]
@@ -594,6 +646,39 @@ mod tests {
         assert!(frozen.row_of("ab").is_err_and(invalid));
         assert!(frozen.rows(|_, _| Ok(())).is_err_and(invalid));
         assert!(frozen.verify().is_err_and(invalid));
+    }
+
+    #[test]
+    fn the_row_of_an_erased_player_is_looked_up_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk::new(dir.path()).unwrap());
+        let key = SortKey { folded: 7, at: Millis(5) };
+        let record = IndexRecord { key, updated_at: key.at };
+        let file = write(&disk, "f".to_owned(), Ties::Share, 2, |writer| {
+            ["a", "b"].iter().try_for_each(|player| {
+                let (name, streak, official_rank) = (None, 3, None);
+                writer.push(FrozenRow { player, name, record, streak, official_rank })
+            })
+        });
+        let frozen = Frozen::open(disk.as_ref(), &file.unwrap()).unwrap();
+        let mut erasures = Erasures::default();
+        for (player, number) in [("b", 4), ("elsewhere", 5), ("a", 6)] {
+            let player = standings_core::PlayerId::new(player).unwrap();
+            erasures.insert(&player, Erased { number, at: Millis(9) });
+        }
+        let hidden = Hidden::since(&Arc::new(erasures), 5).unwrap();
+        for damaged in [false, true] {
+            if damaged {
+                // Whoever looks into the table of players again finds nobody.
+                let slots_at = frozen.parts()[1];
+                disk.open(&format!("{DIR}/f")).unwrap().write_at(&[0; 16], slots_at).unwrap();
+                assert!(frozen.row_of("a").unwrap().is_none());
+            }
+            let rows = frozen.erased(&hidden).unwrap();
+            let rows: Vec<_> =
+                rows.iter().map(|r| (r.position.0, r.record.key.folded, r.streak)).collect();
+            assert_eq!(rows, [(0, 7, 3)]);
+        }
     }
 
     /// Rows of few keys, so that many are equal, and some of players who were erased.
