@@ -260,7 +260,7 @@ async fn a_removal_leaves_the_file_of_a_season_alone() {
         assert_eq!(rows(&home.embedded(), StandingRef::PREVIOUS).await, left);
         let (engine, who) = (home.engine(), player("c"));
         let entry = engine.entry(&id, &StandingRef::PREVIOUS, &who, None).await.unwrap();
-        assert_eq!(entry.row.rank.rank.get(), 2);
+        assert_eq!(entry.row.rank.get(), 2);
         drop(engine);
         let distribution = home.engine().distribution(&id, &StandingRef::PREVIOUS).await.unwrap();
         assert_eq!((distribution.players, distribution.mean), (3, Some(10.0 / 3.0)));
