@@ -47,7 +47,6 @@ async fn full() -> (InDirectory, String) {
     home.engine().submit(&id, scores).await.unwrap();
     home.engine().close_season(&id, None).await.unwrap();
     home.restart().await;
-    // Large files are written one after the other: after this one, all seasons are frozen.
     home.engine().remove_entry(&id, &SeasonRef::Previous, &player("c")).await.unwrap();
     settled(&home.embedded()).await;
     let shown = everything(&*home.engine()).await;

@@ -285,10 +285,11 @@ async fn late_for_closed_parts(world: &World, board: &BoardId, closes: usize) {
     world.submit(board, "a", 10).await;
 }
 
-/// Closes the current season by hand and takes someone off it: that waits until the season is as closed ones are.
+/// Closes the current season by hand, takes someone off it once it is written, and waits for that.
 async fn close_for_good(world: &World, board: &BoardId) {
     world.submit(board, "x", 1).await;
     let (closed, _) = world.engine().close_season(board, None).await.unwrap();
+    world.quiesce().await;
     world.engine().remove_entry(board, &SeasonRef::Id(closed), &id("x")).await.unwrap();
 }
 
