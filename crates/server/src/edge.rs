@@ -43,6 +43,8 @@ where
     let stays = match &answer {
         Err(problem) if problem.closes() => false,
         _ if body.is_end_stream() => true,
+        // Looking at the body would ask a client for it that waits to be asked.
+        _ if parts.headers.contains_key(header::EXPECT) => false,
         // Apart, because it is rare, and a future is as large as the largest that it waits for.
         _ => Box::pin(read_rest(body)).await,
     };

@@ -60,6 +60,9 @@ pub async fn run(
     // Not `pipeline_flush`: it keeps an answer back while unread bytes wait, and so loses one that refuses a body. An answer is
     // short, and copying it behind its head costs less than writing two pieces. Time is kept by `Idle`.
     http.header_read_timeout(None).max_header_size(HEAD_BYTES).writev(false);
+    // A client may end its side with its request and wait for the answer. Looking for that end while a request is answered would
+    // also cost each request a buffer to read into.
+    http.half_close(true);
     let server = Arc::new(Server { app, http, tls, stopping: AtomicBool::new(false) });
     let permits = Arc::new(Semaphore::new(options.max_connections.min(Semaphore::MAX_PERMITS)));
     let workers = match Workers::start() {
@@ -157,11 +160,17 @@ fn of_one_connection(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-async fn connection(server: &Arc<Server>, socket: TcpStream, stopped: watch::Receiver<()>) {
+async fn connection(server: &Server, socket: TcpStream, mut stopped: watch::Receiver<()>) {
     // An answer is one write: waiting to fill a packet would only add latency.
     let _ = socket.set_nodelay(true);
     let Some(tls) = &server.tls else { return serve(server, socket, stopped).await };
-    match tokio::time::timeout(server.app.options.idle_timeout, tls.accept(socket)).await {
+    let accepted = tokio::time::timeout(server.app.options.idle_timeout, tls.accept(socket));
+    let accepted = tokio::select! {
+        accepted = accepted => accepted,
+        // It has asked for nothing yet: a stop need not wait for it.
+        _ = stopped.changed() => return,
+    };
+    match accepted {
         Ok(Ok(stream)) => serve(server, stream, stopped).await,
         Ok(Err(error)) => tracing::debug!(%error, "no TLS"),
         Err(_) => tracing::debug!("no TLS in time"),

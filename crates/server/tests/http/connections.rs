@@ -2,14 +2,18 @@
 
 use std::{
     io::{Read, Write},
-    net::TcpStream,
+    net::{Shutdown, TcpStream},
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
 use standings_server::config::{HttpOptions, TlsFiles};
-use tokio_rustls::rustls;
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{self, pki_types::CertificateDer},
+};
 
 use crate::server::Server;
 
@@ -66,6 +70,46 @@ fn a_refusal_that_comes_before_the_body_leaves_the_connection_usable() {
         answer.starts_with("HTTP/1.1 401 ") && answer.contains("connection: close"),
         "{answer}"
     );
+}
+
+#[test]
+fn a_body_that_is_refused_is_not_asked_for() {
+    let server = Server::start();
+    for length in ["Content-Length: 26", "Transfer-Encoding: chunked"] {
+        let mut stream = connect(&server);
+        let head = "POST /v1/scores HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n";
+        write!(stream, "{head}{length}\r\n\r\n").unwrap();
+        let answer = read_all(stream);
+        assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
+        assert!(answer.contains("connection: close"), "{answer}");
+    }
+    let body = r#"{"user_id":"a","points":1}"#;
+    let mut stream = connect(&server);
+    let length = body.len();
+    write!(
+        stream,
+        "{HEAD}Connection: close\r\nExpect: 100-continue\r\nContent-Length: {length}\r\n\r\n"
+    )
+    .unwrap();
+    let mut asked = [0; 25];
+    stream.read_exact(&mut asked).unwrap();
+    assert_eq!(&asked, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(body.as_bytes()).unwrap();
+    assert!(read_all(stream).starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn a_client_may_end_its_side_with_its_request() {
+    let server = Server::start();
+    let body = r#"{"user_id":"a","points":1}"#;
+    let submit = format!("{HEAD}Content-Length: {}\r\n\r\n{body}", body.len());
+    for request in [&submit, "GET /v1/distribution HTTP/1.1\r\nHost: x\r\n\r\n"] {
+        let mut stream = connect(&server);
+        stream.write_all(request.as_bytes()).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let answer = read_all(stream);
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{request}: {answer}");
+    }
 }
 
 #[test]
@@ -286,18 +330,37 @@ fn a_stop_finishes_what_was_accepted() {
     assert_eq!(idle.read(&mut buffer).unwrap_or(0), 0, "idle connections are closed");
 }
 
-#[test]
-fn tls_is_spoken_where_certificate_and_key_are_given() {
+/// What a server speaks TLS with, and the certificate that its clients trust.
+fn tls(dir: &Path) -> (TlsAcceptor, CertificateDer<'static>, TlsFiles) {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-    let dir = tempfile::tempdir().unwrap();
-    let files = TlsFiles { cert: dir.path().join("cert.pem"), key: dir.path().join("key.pem") };
+    let files = TlsFiles { cert: dir.join("cert.pem"), key: dir.join("key.pem") };
     std::fs::write(&files.cert, made.cert.pem()).unwrap();
     std::fs::write(&files.key, made.signing_key.serialize_pem()).unwrap();
-    let acceptor = standings_server::tls(&files).unwrap();
+    (standings_server::tls(&files).unwrap(), made.cert.der().clone(), files)
+}
+
+#[test]
+fn a_stop_does_not_wait_for_a_client_that_sent_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    for acceptor in [None, Some(tls(dir.path()).0)] {
+        let server = Server::unready(HttpOptions::default(), acceptor);
+        let silent = connect(&server);
+        std::thread::sleep(Duration::from_millis(200));
+        let started = Instant::now();
+        server.stop();
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+        assert_eq!(read_all(silent), "");
+    }
+}
+
+#[test]
+fn tls_is_spoken_where_certificate_and_key_are_given() {
+    let dir = tempfile::tempdir().unwrap();
+    let (acceptor, cert, files) = tls(dir.path());
     let server = Server::unready(HttpOptions::default(), Some(acceptor));
 
     let mut roots = rustls::RootCertStore::empty();
-    roots.add(made.cert.der().clone()).unwrap();
+    roots.add(cert).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
