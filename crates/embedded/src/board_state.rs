@@ -147,7 +147,10 @@ impl BoardState {
         match which {
             SeasonRef::Current => self.seasons.get(self.current(now)),
             SeasonRef::Previous => self.seasons.get(self.current(now).checked_sub(1)?),
-            SeasonRef::Id(id) => self.begun(now).find(|season| season.span.id == *id),
+            SeasonRef::Id(id) => {
+                let begun = |season: &&Season| season.span.starts_at <= now;
+                self.seasons.iter().rev().filter(begun).find(|season| season.span.id == *id)
+            }
         }
         .filter(|season| self.is_kept(season, now))
     }
@@ -157,14 +160,18 @@ impl BoardState {
         self.begun_of(&self.seasons, now)
     }
 
-    /// Of some seasons those that can be read, newest first.
+    /// Of the newest seasons those that can be read, newest first.
     pub(crate) fn begun_of<'a>(
         &'a self,
         seasons: &'a [Season],
         now: Millis,
     ) -> impl Iterator<Item = &'a Season> {
-        let begun = seasons.iter().rev().filter(move |s| s.span.starts_at <= now);
-        begun.filter(move |season| self.is_kept(season, now))
+        let mut closed = 0;
+        seasons.iter().rev().filter(move |season| {
+            let since = closed;
+            closed += u64::from(season.closed.is_some());
+            season.span.starts_at <= now && self.is_kept_before(since, season, now)
+        })
     }
 
     /// How many seasons come before the one that an id names; all of them without one. By their order and not by their time: two
@@ -187,9 +194,6 @@ impl BoardState {
 
     /// Whether a season is still within its time. One that is not shows no more, from that instant on.
     pub(crate) fn is_kept(&self, season: &Season, now: Millis) -> bool {
-        if season.closed.is_none() || season.expired {
-            return !season.expired;
-        }
         let since = match self.definition.keep() {
             Keep::Seasons(_) => {
                 let later = self.seasons.iter().rev().take_while(|later| later.no != season.no);
@@ -197,6 +201,14 @@ impl BoardState {
             }
             Keep::Forever | Keep::For(_) => 0,
         };
+        self.is_kept_before(since, season, now)
+    }
+
+    /// The same where so many later ones have closed.
+    fn is_kept_before(&self, since: u64, season: &Season, now: Millis) -> bool {
+        if season.closed.is_none() || season.expired {
+            return !season.expired;
+        }
         let (keep, zone) = (self.definition.keep(), self.definition.zone());
         !keep.is_expired(season.span.ends_at, now, since, zone)
     }
@@ -275,5 +287,42 @@ impl BoardState {
             Rows::Live(live) => !live.read().index().is_empty(),
             Rows::Frozen(file) => file.players > 0,
         }) || snapshots.any(|snapshot| snapshot.file().is_none_or(|file| file.players > 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn a_season_is_found_in_time_that_grows_with_their_number_and_not_its_square() {
+        let definition = r#"{"season": "daily", "keep": "15000 seasons"}"#;
+        let definition = Board::from_json(definition).unwrap();
+        let closed = Some(Closed { goal: None, ties: Ties::Share, erasures: 0 });
+        let season = |no: u32| Season {
+            no,
+            span: definition.season_at(Millis(i64::from(no) * 86_400_000)),
+            closed,
+            expired: false,
+            rows: Rows::Frozen(Arc::default()),
+        };
+        let board = BoardState {
+            no: 0,
+            id: BoardId::new("b").unwrap(),
+            seasons: (0..20_000).map(season).collect(),
+            definition: Arc::new(definition.clone()),
+            next_season: 20_000,
+            snapshots: Snapshots::default(),
+            imported: false,
+        };
+        let now = board.seasons[19_999].span.starts_at;
+        let started = Instant::now();
+        let named = |number: usize| SeasonRef::Id(board.seasons[number].span.id.clone());
+        let found = |number| board.resolve(&named(number), now).map(|season| season.no);
+        assert_eq!((found(19_999), found(5000), found(4999)), (Some(19_999), Some(5000), None));
+        assert_eq!(board.begun(now).count(), 15_000);
+        assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
     }
 }
