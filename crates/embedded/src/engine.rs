@@ -196,7 +196,7 @@ impl Engine for Embedded {
         player: &PlayerId,
     ) -> Result<AmongFriends> {
         let (board, standing, player) = (board.clone(), standing.clone(), player.clone());
-        self.read_disk(move |shared| shared.among_friends(&board, &standing, &player)).await
+        self.read_soon(move |shared| shared.among_friends(&board, &standing, &player)).await
     }
 
     async fn place_of(
@@ -241,7 +241,7 @@ impl Engine for Embedded {
 
     async fn friends(&self, player: &PlayerId) -> Result<Vec<PlayerId>> {
         let player = player.clone();
-        self.read_disk(move |shared| Ok(shared.friends(&player)?.to_vec())).await
+        self.read_soon(move |shared| Ok(shared.friends(&player)?.to_vec())).await
     }
 
     async fn player_events(&self, player: &PlayerId, query: &EventsQuery) -> Result<EventsPage> {
@@ -376,7 +376,7 @@ impl Embedded {
             let standing = shared.locate(&board, &SeasonRef::Id(season).into()).ok()?;
             standing.entry(player, None).ok().map(|entry| entry.row.rank)
         };
-        let ranks = self.read_disk(move |shared| {
+        let ranks = self.read_soon(move |shared| {
             Ok(wanted.into_iter().map(|(season, who)| rank(shared, season, &who)).collect())
         });
         let ranks: Vec<_> = ranks.await.unwrap_or_default();

@@ -93,6 +93,54 @@ async fn more_slow_reads_than_may_wait_are_refused_and_others_are_not() {
 }
 
 #[tokio::test]
+#[expect(clippy::await_holding_lock, reason = "that is what is tried")]
+async fn a_slow_read_waits_a_bounded_time_for_its_turn() {
+    let mut home = named(40).await;
+    let engine = home.embedded();
+    let gate = engine.shared.history.gate.write();
+    let running: Vec<_> = (0..readers::RUNNING).map(|_| page(&engine, 40)).collect();
+    tokio::task::yield_now().await;
+    let waiting = page(&engine, 40);
+    tokio::task::yield_now().await;
+    tokio::time::pause();
+    // And what timers are late by.
+    tokio::time::advance(readers::PATIENCE + Duration::from_secs(1)).await;
+    let refused = waiting.await.unwrap();
+    tokio::time::resume();
+    assert!(matches!(refused, Err(EngineError::Overloaded { .. })), "{refused:?}");
+    drop(gate);
+    for page in running {
+        assert_eq!(names(&page.await.unwrap().unwrap()), 40, "one that runs is not broken off");
+    }
+    drop(engine);
+    home.stop().await;
+}
+
+#[tokio::test]
+#[expect(clippy::await_holding_lock, reason = "that is what is tried")]
+async fn reads_that_take_long_do_not_hold_up_those_of_one_standing() {
+    let mut home = named(40).await;
+    let engine = home.embedded();
+    let gate = engine.shared.history.gate.write();
+    let long: Vec<_> = (0..2 * readers::RUNNING)
+        .map(|_| {
+            let engine = Arc::clone(&engine);
+            tokio::spawn(async move { engine.player(&player("p030"), 10).await })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    let (board, which) = (board("b"), StandingRef::default());
+    timeout(SOON, engine.distribution(&board, &which)).await.unwrap().unwrap();
+    assert!(long.iter().all(|read| !read.is_finished()), "they wait for the store");
+    drop(gate);
+    for read in long {
+        assert_eq!(read.await.unwrap().unwrap().entries.len(), 1);
+    }
+    drop(engine);
+    home.stop().await;
+}
+
+#[tokio::test]
 async fn a_long_page_leaves_the_cache_to_others() {
     let mut home = named(150).await;
     let engine = home.embedded();
