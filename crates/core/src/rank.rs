@@ -33,7 +33,10 @@ impl fmt::Display for Rank {
 }
 
 /// The number of entries that come before: the best is at 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
 pub struct Position(pub u64);
 
 impl Position {

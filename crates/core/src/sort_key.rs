@@ -20,7 +20,7 @@ pub enum Order {
 /// that are equal in both are ordered by the bytes of the player id, which the index compares.
 ///
 /// The board's order is folded in here, once; nothing that handles keys knows of ascending and descending.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SortKey {
     /// The score, negated where high is better, so that the best sorts first.
     pub folded: i64,

@@ -14,6 +14,8 @@ mod near;
 mod page;
 mod poll;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     board::Ties,
     id::PlayerId,
@@ -29,7 +31,7 @@ pub use page::{Entry, Filter, Page, Place, Selected, Start, among, entry, page, 
 pub use poll::now;
 
 /// What a standing holds of a player besides the id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexRecord {
     /// Where the player sorts.
     pub key: SortKey,
@@ -49,7 +51,7 @@ pub struct Found {
 }
 
 /// How large a standing is, places without a player included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Size {
     /// Players.
     pub players: u64,
