@@ -48,4 +48,6 @@
 //! [`Stored::Already`]: traits::Stored::Already
 //! [`Version::beginning`]: traits::Version::beginning
 
+pub mod dice;
+pub mod memory;
 pub mod traits;
