@@ -48,6 +48,12 @@
 //! [`Stored::Already`]: traits::Stored::Already
 //! [`Version::beginning`]: traits::Version::beginning
 
+pub mod call;
 pub mod dice;
+pub mod guard;
 pub mod memory;
+pub mod meter;
+#[cfg(any(test, feature = "suite"))]
+pub mod suite;
 pub mod traits;
+pub mod wrap;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use standings_core::{PlayerId, Position, SortKey, standing::Size};
 
-use super::{Call, Memory, Place, State};
+use super::{Memory, Place, State};
+use crate::call::Call;
 use crate::traits::{Answers, Archive, ArchiveNo, Fault, Placed, Probe, Reply, Row, Shard, Start};
 
 /// Rows that are removed at once.

@@ -1,6 +1,7 @@
 //! Commits and fences, as steps.
 
-use super::{Call, Fencing, Memory, Place, ShardState, State};
+use super::{Fencing, Memory, Place, ShardState, State};
+use crate::call::Call;
 use crate::traits::{
     BoardNo, Commit, Epoch, Facts, Fault, ItemKey, Needs, Shard, Stored, Stream, Value, ViewChange,
 };

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, ops::Bound};
 use async_trait::async_trait;
 use standings_core::{BoardId, PlayerId};
 
-use super::{Call, Memory, Place};
+use super::{Memory, Place};
+use crate::call::Call;
 use crate::traits::{
     BoardNo, Change, Commit, Dead, Defined, Epoch, Event, EventKey, Facts, Item, Ledger, List,
     Looked, Named, Needs, OutboxRecord, Page, Record, RecordKey, Shard, StandingNo, Stored, Stream,

@@ -15,6 +15,8 @@ mod ordered;
 mod records;
 mod shard;
 mod standings;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use std::sync::Arc;
@@ -23,10 +25,13 @@ use parking_lot::Mutex;
 use standings_core::{Millis, PlayerId};
 use tokio::{sync::oneshot, time::sleep};
 
-use crate::traits::{Fault, Shard};
+use crate::{
+    call::Call,
+    traits::{Fault, Shard},
+};
 use archive::Archived;
 pub use clock::{Clock, ManualClock, VirtualClock};
-pub use network::{Call, Fate, Network, Outcome, Place, Step, ViewFault};
+pub use network::{Fate, Network, Outcome, Place, Step, ViewFault};
 pub use records::Records;
 pub use shard::{ShardState, StreamLog};
 pub use view::{Build, Part, View};

@@ -5,44 +5,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::State;
-use crate::traits::{Fault, Shard};
-
-/// A call of the traits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "each is named after the method")]
-pub enum Call {
-    Records,
-    Boards,
-    Rows,
-    Define,
-    Fence,
-    Facts,
-    Commit,
-    Seal,
-    Streams,
-    Outbox,
-    Entries,
-    Events,
-    Names,
-    Clear,
-    ArchiveWrite,
-    ArchiveRead,
-    OfPlayer,
-    Blank,
-    Remove,
-    Apply,
-    Read,
-    Look,
-    Replay,
-    Confirm,
-    Begin,
-    Load,
-    Flip,
-    Tombstones,
-    Prune,
-    Refresh,
-    Forget,
-}
+use crate::{
+    call::Call,
+    traits::{Fault, Shard},
+};
 
 /// Where a step has its effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,9 +4,10 @@ use async_trait::async_trait;
 use standings_core::{PlayerId, Position, SortKey, standing::Size};
 
 use super::{
-    Call, Memory, Place, State,
+    Memory, Place, State,
     view::{Build, View},
 };
+use crate::call::Call;
 use crate::traits::{
     Answers, Applied, Fault, Fed, Feed, Flipped, Generation, Node, Partition, PartitionState,
     Placed, Probe, Reply, Row, Shard, StandingNo, Standings, Start, Stream, Target, Version,
