@@ -9,10 +9,13 @@ mod archive;
 mod clear;
 mod clock;
 mod commit;
+mod faults;
 mod ledger;
 mod network;
 mod ordered;
 mod records;
+#[cfg(any(test, feature = "suite"))]
+mod schedule;
 mod shard;
 mod standings;
 #[cfg(test)]
@@ -31,8 +34,11 @@ use crate::{
 };
 use archive::Archived;
 pub use clock::{Clock, ManualClock, VirtualClock};
+pub use faults::{Faults, Plan, Trouble};
 pub use network::{Fate, Network, Outcome, Place, Step, ViewFault};
 pub use records::Records;
+#[cfg(any(test, feature = "suite"))]
+pub use schedule::{START, shrink, simulate};
 pub use shard::{ShardState, StreamLog};
 pub use view::{Build, Part, View};
 

@@ -1,6 +1,8 @@
 //! The store passes the suite in each of its forms, and shows what it lost.
 
 mod loss;
+mod trouble;
+mod writers;
 
 use std::sync::Arc;
 
