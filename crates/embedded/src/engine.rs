@@ -115,7 +115,7 @@ impl Engine for Embedded {
         let removal = self.shared.queue.change(move |s| s.remove_entry(&id, &which, &who)).await?;
         let Removal::Frozen { board, season } = removal else { return Ok(()) };
         let player = player.clone();
-        self.read_disk(move |shared| removal::remove(shared, board, season, &player)).await
+        self.read_soon(move |shared| removal::remove(shared, board, season, &player)).await
     }
 
     async fn seasons(&self, board: &BoardId, query: &SeasonsQuery) -> Result<SeasonsPage> {
