@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::node::{Link, number_of};
 use super::packed::Buffer;
-use super::tree::{NONE, Place};
+use super::tree::{NONE, NodeSlot};
 use super::{RankIndex, locate};
 
 impl RankIndex {
@@ -41,7 +41,7 @@ impl RankIndex {
                 assert!(last.as_ref().is_none_or(|last| *last < (key, text.clone())), "in order");
                 last = Some((key, text));
                 let place = locate(&self.tree, &self.locator, id.hash(), id);
-                let here = Place { leaf: number, slot };
+                let here = NodeSlot { leaf: number, slot };
                 assert_eq!(place, Some(here), "the locator knows who is where");
                 rows += 1;
                 total += i128::from(key.folded);

@@ -10,7 +10,7 @@ use super::locator::Locator;
 use super::moves::Moves;
 use super::node::{Child, Link, Node, NodeRef, number_of};
 use super::packed::Packed;
-use super::tree::{NONE, Place, Tree};
+use super::tree::{NONE, NodeSlot, Tree};
 use standings_core::SortKey;
 
 /// Bytes for more rows that a leaf gets with a new block.
@@ -31,7 +31,7 @@ impl Tree {
         locator: &mut Locator,
         player: Tagged<'_>,
         record: IndexRecord,
-    ) -> Place {
+    ) -> NodeSlot {
         let (id, _) = player;
         if self.root == NONE {
             let mut draft = Draft::default();
@@ -49,14 +49,14 @@ impl Tree {
             None => self.count_down_to(record.key, id),
         };
         let slot = self.leaf(leaf).before(record.key, id);
-        let place = self.insert_at(locator, Place { leaf, slot }, player, record);
+        let place = self.insert_at(locator, NodeSlot { leaf, slot }, player, record);
         self.point_at(record.key, place);
         place
     }
 
     /// Remembers where a player was put: the next one with this score will probably come right after it.
     #[inline]
-    pub(super) fn point_at(&mut self, key: SortKey, Place { leaf, slot }: Place) {
+    pub(super) fn point_at(&mut self, key: SortKey, NodeSlot { leaf, slot }: NodeSlot) {
         let block = self.leaves.at(leaf);
         let end = block.line_of(self.leaf(leaf).header.at(slot + 1) - 1);
         self.ends.set(key.folded, leaf, block, end);
@@ -91,15 +91,15 @@ impl Tree {
     pub(super) fn insert_at(
         &mut self,
         locator: &mut Locator,
-        Place { leaf, slot }: Place,
+        NodeSlot { leaf, slot }: NodeSlot,
         player: Tagged<'_>,
         record: IndexRecord,
-    ) -> Place {
+    ) -> NodeSlot {
         let (id, _) = player;
         let now = loop {
             let at = self.leaves.at(leaf);
             match edit::try_insert(self.blocks.block_mut(at), slot, player, record) {
-                Insertion::Done(slot) => break Place { leaf, slot },
+                Insertion::Done(slot) => break NodeSlot { leaf, slot },
                 // It was full: there was no hole, so that slots stay as they are.
                 Insertion::Full if self.make_room(leaf, id) => {}
                 Insertion::Full if self.is_run(leaf, slot, id) => {
@@ -143,7 +143,7 @@ impl Tree {
     }
 
     /// Begins a new leaf after one that is full.
-    fn begin_leaf(&mut self, leaf: u32, player: Tagged<'_>, record: IndexRecord) -> Place {
+    fn begin_leaf(&mut self, leaf: u32, player: Tagged<'_>, record: IndexRecord) -> NodeSlot {
         self.start_fingers();
         let view = self.leaf(leaf);
         let left = Child {
@@ -163,7 +163,7 @@ impl Tree {
         Head::write_closed(self.blocks.block_mut(at), !same_score);
         let parent = self.leaves.parent(leaf);
         self.add_child(parent, 0, left, Child { number, count: 1, key: number_of(record.key) });
-        Place { leaf: number, slot: 0 }
+        NodeSlot { leaf: number, slot: 0 }
     }
 
     /// Gives a leaf that is full a larger block, if it may have one in which there is room for this id.
@@ -198,7 +198,7 @@ impl Tree {
         (from, to): (usize, usize),
         run: Run,
         moves: &mut Moves,
-    ) -> Result<Option<Place>, TooMany> {
+    ) -> Result<Option<NodeSlot>, TooMany> {
         let mut head = draft.head(from, to);
         if !self.is_leaf(&head) {
             return Err(TooMany);
@@ -219,7 +219,7 @@ impl Tree {
         }
         self.leaves.set_at(leaf, at);
         let new = draft.encode(from, head, (leaf, self.blocks.block_mut(at)), moves);
-        Ok(new.map(|slot| Place { leaf, slot }))
+        Ok(new.map(|slot| NodeSlot { leaf, slot }))
     }
 
     pub(super) fn free_block(&mut self, at: Address) {
@@ -236,7 +236,7 @@ impl Tree {
         draft: &Draft,
         new: usize,
         run: Run,
-    ) -> Place {
+    ) -> NodeSlot {
         self.start_fingers();
         let Some(middle) = self.split_at(draft, new, run) else {
             return self.split_around(locator, leaf, draft, new);
@@ -272,7 +272,7 @@ impl Tree {
         leaf: u32,
         draft: &Draft,
         new: usize,
-    ) -> Place {
+    ) -> NodeSlot {
         let (right, _) = self.cut(locator, leaf, draft, (new, new + 1), Run::default());
         // The counts above have the new row already: until it has its leaf, it counts with the left part.
         let mut left = draft.child(leaf, 0, new);
@@ -295,7 +295,7 @@ impl Tree {
         draft: &Draft,
         (end, start): (usize, usize),
         run: Run,
-    ) -> (u32, Option<Place>) {
+    ) -> (u32, Option<NodeSlot>) {
         let mut moves = Moves::default();
         let (right, in_right) = self.new_leaf(draft, start, draft.len(), SPARE, &mut moves);
         moves.fetch(locator);

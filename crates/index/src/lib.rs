@@ -99,7 +99,7 @@ use locator::Locator;
 pub use mem::give_back;
 use packed::{Buffer, Packed};
 use tally::Tally;
-use tree::{Limits, Place, Tree};
+use tree::{Limits, NodeSlot, Tree};
 use update::Player;
 pub use warm::WARM;
 use warm::hashes_of;
@@ -109,7 +109,7 @@ use standings_core::{Found, IndexRecord, Position, SortKey, board::Ties};
 /// Where a player was found.
 #[derive(Clone, Copy, Debug)]
 pub struct Spot {
-    place: Place,
+    place: NodeSlot,
     /// To fetch what the locator has of the player.
     hash: u64,
 }
@@ -259,7 +259,7 @@ impl RankIndex {
         from: Position,
         mut visit: impl FnMut(&str, IndexRecord) -> ControlFlow<B>,
     ) -> Option<B> {
-        let Place { mut leaf, mut slot } = self.tree.at(from.0)?;
+        let NodeSlot { mut leaf, mut slot } = self.tree.at(from.0)?;
         let mut buffer = Buffer::new();
         loop {
             let view = self.tree.leaf(leaf);
@@ -283,7 +283,7 @@ impl RankIndex {
     }
 
     #[inline]
-    fn record_at(&self, place: Place) -> IndexRecord {
+    fn record_at(&self, place: NodeSlot) -> IndexRecord {
         self.tree.leaf(place.leaf).record_in(place.slot)
     }
 
@@ -484,7 +484,7 @@ fn due_after(leaves: usize) -> usize {
 
 /// The place of a player. The leaf is fetched all at once, and with it what a climb will read.
 #[inline]
-fn locate(tree: &Tree, locator: &Locator, hash: u64, id: Packed<'_>) -> Option<Place> {
+fn locate(tree: &Tree, locator: &Locator, hash: u64, id: Packed<'_>) -> Option<NodeSlot> {
     locator.find(hash, |leaf| {
         tree.prefetch_block(leaf);
         tree.prefetch_parent(leaf);

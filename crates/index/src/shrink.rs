@@ -8,11 +8,11 @@ use super::head::Run;
 use super::locator::Locator;
 use super::moves::Moves;
 use super::node::{Link, number_of};
-use super::tree::{NONE, Place, Tree};
+use super::tree::{NONE, NodeSlot, Tree};
 
 impl Tree {
     /// Removes the player at a place.
-    pub(super) fn remove(&mut self, locator: &mut Locator, Place { leaf, slot }: Place) {
+    pub(super) fn remove(&mut self, locator: &mut Locator, NodeSlot { leaf, slot }: NodeSlot) {
         let mut link = self.leaves.parent(leaf);
         while let Some((above, index)) = link.get() {
             link = self.nodes.count_down(above, index);

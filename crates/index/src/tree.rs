@@ -51,7 +51,7 @@ impl Limits {
 
 /// A player's place: leaf, and slot in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct NodeSlot {
     pub(super) leaf: u32,
     pub(super) slot: usize,
 }
@@ -111,18 +111,18 @@ impl Tree {
 
     /// The place of a player who was found at one some time ago, if it still is in that leaf.
     #[inline]
-    pub(super) fn still_at(&self, place: Place, id: Packed<'_>, hash: u64) -> Option<Place> {
+    pub(super) fn still_at(&self, place: NodeSlot, id: Packed<'_>, hash: u64) -> Option<NodeSlot> {
         let leaf = self.leaf_in_use(place.leaf)?;
         if leaf.is_in(place.slot, id) {
             return Some(place);
         }
-        Some(Place { slot: leaf.find(id, tag_of(hash))?, ..place })
+        Some(NodeSlot { slot: leaf.find(id, tag_of(hash))?, ..place })
     }
 
     /// The place of a player in a leaf, if it is there.
     #[inline]
-    pub(super) fn find_in(&self, leaf: u32, id: Packed<'_>, hash: u64) -> Option<Place> {
-        Some(Place { leaf, slot: self.leaf(leaf).find(id, tag_of(hash))? })
+    pub(super) fn find_in(&self, leaf: u32, id: Packed<'_>, hash: u64) -> Option<NodeSlot> {
+        Some(NodeSlot { leaf, slot: self.leaf(leaf).find(id, tag_of(hash))? })
     }
 
     /// A leaf, if the number is that of one.
@@ -133,7 +133,7 @@ impl Tree {
 
     /// The players before a place.
     #[inline]
-    pub(super) fn position(&self, Place { leaf, slot }: Place) -> Position {
+    pub(super) fn position(&self, NodeSlot { leaf, slot }: NodeSlot) -> Position {
         Position(self.before_leaf(leaf) + self.leaf(leaf).row_at(slot) as u64)
     }
 
@@ -269,7 +269,7 @@ impl Tree {
     }
 
     /// The place at a position.
-    pub(super) fn at(&self, position: u64) -> Option<Place> {
+    pub(super) fn at(&self, position: u64) -> Option<NodeSlot> {
         let (mut number, mut left) = (self.root, position);
         if number == NONE {
             return None;
@@ -281,7 +281,7 @@ impl Tree {
             number = node.child(index);
         }
         let (row, leaf) = (usize::try_from(left).ok()?, self.leaf(number));
-        (row < leaf.rows()).then(|| Place { leaf: number, slot: leaf.slot_of(row) })
+        (row < leaf.rows()).then(|| NodeSlot { leaf: number, slot: leaf.slot_of(row) })
     }
 
     /// The leaf after this one.
@@ -306,13 +306,13 @@ impl Tree {
         to: usize,
         spare: usize,
         moves: &mut Moves,
-    ) -> (u32, Option<Place>) {
+    ) -> (u32, Option<NodeSlot>) {
         let (head, bytes) = self.with_room(draft.head(from, to), spare);
         let leaf = self.new_number();
         let at = self.blocks.allocate(bytes, leaf);
         self.leaves.set_at(leaf, at);
         let new = draft.encode(from, head, (leaf, self.blocks.block_mut(at)), moves);
-        (leaf, new.map(|slot| Place { leaf, slot }))
+        (leaf, new.map(|slot| NodeSlot { leaf, slot }))
     }
 
     /// How many players may still come, at least. Whoever comes begins two leaves at most; a quarter of all leaves is for those who are

@@ -13,14 +13,14 @@ use super::leaf::{Tagged, tag_of};
 use super::locator::Locator;
 use super::moves::Moves;
 use super::packed::Packed;
-use super::tree::{Place, Tree};
+use super::tree::{NodeSlot, Tree};
 
 /// A player in the tree.
 #[derive(Clone, Copy)]
 pub(super) struct Player<'a> {
     pub(super) id: Packed<'a>,
     pub(super) hash: u64,
-    pub(super) place: Place,
+    pub(super) place: NodeSlot,
 }
 
 impl Tree {
@@ -32,7 +32,7 @@ impl Tree {
         Player { id, hash, place }: Player<'_>,
         record: IndexRecord,
         finger: Option<Finger>,
-    ) -> Place {
+    ) -> NodeSlot {
         // First out of the one leaf: the other one is still on its way.
         self.remove(locator, place);
         let player = (id, tag_of(hash));
@@ -47,12 +47,12 @@ impl Tree {
 
     /// Puts a player at the end of a leaf, if that is certain to be its place and there is room.
     #[inline]
-    fn append(&mut self, leaf: u32, player: Tagged<'_>, record: IndexRecord) -> Option<Place> {
+    fn append(&mut self, leaf: u32, player: Tagged<'_>, record: IndexRecord) -> Option<NodeSlot> {
         let at = self.leaves.in_use(leaf)?;
         let slot = edit::try_append(self.blocks.block_mut(at), player, record)?;
         self.trust.note(true);
         self.count_above(leaf);
-        let place = Place { leaf, slot };
+        let place = NodeSlot { leaf, slot };
         self.point_at(record.key, place);
         Some(place)
     }
@@ -62,7 +62,7 @@ impl Tree {
     pub(super) fn update_within(
         &mut self,
         locator: &mut Locator,
-        Player { id, hash, place: Place { leaf, slot } }: Player<'_>,
+        Player { id, hash, place: NodeSlot { leaf, slot } }: Player<'_>,
         record: IndexRecord,
     ) -> Option<usize> {
         let view = self.leaf(leaf);
@@ -96,7 +96,7 @@ impl Tree {
             self.first_changed(leaf);
         }
         let slot = self.leaf(leaf).before(record.key, id);
-        let now = self.insert_at(locator, Place { leaf, slot }, player, record);
+        let now = self.insert_at(locator, NodeSlot { leaf, slot }, player, record);
         if now.leaf != leaf {
             locator.relocate(hash, leaf, now.leaf);
         }

@@ -20,7 +20,7 @@ use super::mem::{LINE, prefetch, prefetch_all};
 use super::node::number_of;
 use super::packed::{Buffer, Packed};
 use super::shrink::is_due;
-use super::tree::{NONE, Place, Tree};
+use super::tree::{NONE, NodeSlot, Tree};
 use super::{Found, IndexRecord, RankIndex, Spot, locate};
 use standings_core::SortKey;
 
@@ -68,13 +68,13 @@ impl RankIndex {
                     }
                 }
                 1 => {
-                    for Place { leaf, .. } in group.iter().filter_map(held) {
+                    for NodeSlot { leaf, .. } in group.iter().filter_map(held) {
                         self.tree.leaf(leaf).prefetch_start();
                         self.tree.prefetch_parent(leaf);
                     }
                 }
                 _ => {
-                    for Place { leaf, slot } in group.iter().filter_map(held) {
+                    for NodeSlot { leaf, slot } in group.iter().filter_map(held) {
                         self.tree.leaf(leaf).prefetch_row(slot);
                     }
                 }
@@ -113,7 +113,7 @@ impl RankIndex {
             let here = sought.seen.and_then(|(number, leaf, slot)| {
                 let is_it = leaf.has_id(slot, id);
                 let slot = if is_it { slot } else { leaf.find(id, tag_of(hash))? };
-                Some((Place { leaf: number, slot }, leaf))
+                Some((NodeSlot { leaf: number, slot }, leaf))
             });
             let here = here.or_else(|| {
                 let place = locate(&self.tree, &self.locator, hash, id)?;

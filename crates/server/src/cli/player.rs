@@ -204,7 +204,7 @@ fn shown(player: &Value) -> String {
     ];
     let row = |entry: &Value| {
         let [board, season, score] = ["board", "season", "score"].map(|m| text(entry, m));
-        vec![board, season, rank(entry), score]
+        vec![board, season, rank(player, entry), score]
     };
     let entries: Vec<_> = rows(player, "boards").iter().map(row).collect();
     if entries.is_empty() { profile } else { format!("{profile}\n{}", table(&columns, &entries)) }
@@ -240,7 +240,7 @@ fn seasons(page: &Value) -> String {
         let [id, starts, ends, score, at, updated] =
             ["season", "starts_at", "ends_at", "score", "at", "updated_at"]
                 .map(|member| text(season, member));
-        vec![id, starts, ends, rank(season), score, yes_no(season, "success"), at, updated]
+        vec![id, starts, ends, rank(page, season), score, yes_no(season, "success"), at, updated]
     };
     let table = table(&columns, &rows(page, "data").iter().map(row).collect::<Vec<_>>());
     let mut below = String::new();
@@ -268,7 +268,7 @@ fn snapshots(page: &Value) -> String {
     let row = |entry: &Value| {
         let [date, board, name, official, score] =
             ["snapshot", "board", "user_name", "official_rank", "score"].map(|m| text(entry, m));
-        vec![date, board, name, rank(entry), official, score]
+        vec![date, board, name, rank(page, entry), official, score]
     };
     let table = table(&columns, &rows(page, "data").iter().map(row).collect::<Vec<_>>());
     format!("{table}{}", more(page))

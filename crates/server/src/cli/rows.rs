@@ -7,8 +7,8 @@ use super::output::{Column, table, text, yes_no};
 /// Columns that only some standings have, with the member that fills them.
 const OPTIONAL: [(&str, &str); 2] = [("ON BOARD", "board_rank"), ("OFFICIAL", "official_rank")];
 
-/// Rows of a standing as a table. Among friends, RANK is the rank among them.
-pub(crate) fn standing(rows: &[Value]) -> String {
+/// Rows of an answer as a table. Among friends, RANK is the rank among them.
+pub(crate) fn standing(answer: &Value, rows: &[Value]) -> String {
     let optional: Vec<_> = OPTIONAL
         .into_iter()
         .filter(|(_, member)| rows.iter().any(|row| !row[*member].is_null()))
@@ -23,7 +23,7 @@ pub(crate) fn standing(rows: &[Value]) -> String {
         Column::Left("SUCCESS"),
     ]);
     let row = |row: &Value| {
-        let mut cells = vec![rank(row)];
+        let mut cells = vec![rank(answer, row)];
         cells.extend(optional.iter().map(|(_, member)| text(row, member)));
         cells.extend(["user_id", "user_name", "score", "at"].map(|member| text(row, member)));
         cells.push(yes_no(row, "success"));
@@ -32,8 +32,22 @@ pub(crate) fn standing(rows: &[Value]) -> String {
     table(&columns, &rows.iter().map(row).collect::<Vec<_>>())
 }
 
-/// The rank of a row. An estimated one is never to be mistaken for an exact one.
-pub(crate) fn rank(row: &Value) -> String {
+/// The rank of a row of an answer. An estimated one is never to be mistaken for an exact one.
+pub(crate) fn rank(answer: &Value, row: &Value) -> String {
     let rank = text(row, "rank");
-    if row["estimated"] == true { format!("~{rank}") } else { rank }
+    if answer["estimated"] == true { format!("~{rank}") } else { rank }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn ranks_of_an_answer_that_is_estimated_say_so() {
+        let row = json!({"rank": 17});
+        assert_eq!(rank(&json!({"estimated": true, "error_bound": 9}), &row), "~17");
+        assert_eq!(rank(&json!({}), &row), "17");
+    }
 }

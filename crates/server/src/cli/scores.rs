@@ -75,7 +75,7 @@ impl Top {
                 none if none.is_empty() => format!("season {season}"),
                 date => format!("snapshot {date}"),
             };
-            let rows = standing(rows(page, "data"));
+            let rows = standing(page, rows(page, "data"));
             format!("{board}, {of}, players: {players}\n{rows}")
         })
     }
@@ -118,11 +118,11 @@ impl Rank {
                 (around, _) => around,
             };
             if player.is_null() {
-                return standing(shown);
+                return standing(entry, shown);
             }
             let percentile = player["percentile"].as_f64().unwrap_or_default();
             let updated = text(player, "updated_at");
-            format!("{}percentile {percentile:.2}, updated {updated}", standing(shown))
+            format!("{}percentile {percentile:.2}, updated {updated}", standing(entry, shown))
         })
     }
 }

@@ -1,6 +1,10 @@
 //! A server of its own for each test, and a small client.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use serde_json::Value;
 use standings_core::{Board, BoardId, KeyName, Millis};
@@ -18,6 +22,7 @@ pub(crate) struct Server {
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) dir: tempfile::TempDir,
     pub(crate) app: Arc<App>,
+    engine: OnceLock<Arc<Embedded>>,
     runtime: Runtime,
     stop: oneshot::Sender<()>,
     running: JoinHandle<()>,
@@ -96,7 +101,8 @@ impl Server {
             .new_agent();
         let clock = Arc::new(ManualClock::new(NOW));
         let dir = tempfile::tempdir().unwrap();
-        Self { address, clock, dir, app, runtime, stop, running, agent }
+        let engine = OnceLock::new();
+        Self { address, clock, dir, app, engine, runtime, stop, running, agent }
     }
 
     /// Opens the engine, as `serve` does.
@@ -113,7 +119,17 @@ impl Server {
                 engine.put_key(&name, role, hash(name.as_bytes()), true).await.unwrap();
             }
         });
+        self.engine.get_or_init(|| Arc::clone(&engine));
         self.app.start(engine);
+    }
+
+    /// Turns the clock and has done what it brings.
+    pub(crate) fn turn_to(&self, time: Millis) {
+        self.clock.set(time);
+        let engine = self.engine.get().expect("it has been opened");
+        let budget = Duration::from_secs(30);
+        let done = self.runtime.block_on(engine.maintain(budget)).unwrap();
+        assert!(!done.more, "not done within {budget:?}");
     }
 
     /// Stops it as a signal does, and waits.
