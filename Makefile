@@ -69,6 +69,9 @@ bench-scale: bench-build ## Growth with players, boards, closed seasons and hist
 bench-history: bench-build ## Freezing a board under load, friends, a year of snapshots
 	cargo run --quiet --release -p standings-bench -- history $(BENCH_FLAGS)
 
+bench-midnight: bench-build ## 100,000 boards whose seasons end at once; BOARDS=10000 for fewer
+	cargo run --quiet --release -p standings-bench -- midnight $(if $(BOARDS),--boards $(BOARDS)) $(BENCH_FLAGS)
+
 bench-soak: bench-build ## The design's own load for ten minutes; SECONDS=60 for one
 	cargo run --quiet --release -p standings-bench -- soak $(if $(SECONDS),--seconds $(SECONDS)) $(BENCH_FLAGS)
 

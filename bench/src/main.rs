@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use standings_bench::parts::{history, http, index, named, report, restart, scale, soak, sql};
+use standings_bench::parts::{
+    history, http, index, midnight, named, report, restart, scale, soak, sql,
+};
 
 /// Measures Standings beside its peers, on this machine, in one run.
 ///
@@ -18,6 +20,7 @@ struct Program {
 enum Part {
     Index(index::Arguments),
     Http(http::Arguments),
+    Midnight(midnight::Arguments),
     Named(named::Arguments),
     Restart(restart::Arguments),
     Scale(scale::Arguments),
@@ -31,6 +34,7 @@ fn main() -> Result<()> {
     match Program::parse().part {
         Part::Index(arguments) => index::run(&arguments),
         Part::Http(arguments) => http::run(&arguments),
+        Part::Midnight(arguments) => midnight::run(&arguments),
         Part::Named(arguments) => named::run(&arguments),
         Part::Restart(arguments) => restart::run(&arguments),
         Part::Scale(arguments) => scale::run(&arguments),

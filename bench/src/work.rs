@@ -37,6 +37,10 @@ pub enum Work {
     Batch,
     /// The same with an event id for each
     BatchWithIds,
+    /// `POST /v1/boards/b7/scores`, on any of so many boards as there are players
+    AnyBoardSubmit,
+    /// `GET /v1/boards/b7/scores`, likewise; the board may be empty
+    AnyBoardTop,
     /// `ZREVRANK` of Redis
     RedisRank,
     /// `ZREVRANGE` of Redis: nine rows from a random position on
@@ -71,6 +75,18 @@ impl Work {
                 let body = format!("{{\"user_id\":\"{id}\",\"points\":{POINTS}}}");
                 post("/v1/scores", "application/json", &body, out);
                 format!("{{\"user_id\":\"{id}\"")
+            }
+            Self::AnyBoardSubmit => {
+                let body = format!("{{\"user_id\":\"{id}\",\"points\":{POINTS}}}");
+                let path = format!("/v1/boards/b{}/scores", random.below(players));
+                post(&path, "application/json", &body, out);
+                format!("{{\"user_id\":\"{id}\"")
+            }
+            Self::AnyBoardTop => {
+                let board = random.below(players);
+                let line = format!("GET /v1/boards/b{board}/scores HTTP/1.1\r\nHost: x\r\n\r\n");
+                out.extend_from_slice(line.as_bytes());
+                format!("{{\"board\":\"b{board}\"")
             }
             Self::Batch | Self::BatchWithIds => {
                 batch(random, players, self == Self::BatchWithIds, out)
@@ -107,7 +123,9 @@ impl Work {
         let single = !matches!(self, Self::Batch | Self::BatchWithIds);
         let whole = single || text.ends_with("\"rejected\":0}");
         let of_redis = matches!(self, Self::RedisRank | Self::RedisWindow);
-        let ranked = of_redis || text.get(..1000).unwrap_or(&text).contains("\"rank\":");
+        let ranked = of_redis
+            || self == Self::AnyBoardTop
+            || text.get(..1000).unwrap_or(&text).contains("\"rank\":");
         ensure!(named && whole && ranked, "{self:?} was answered without {wanted}: {text}");
         Ok(())
     }

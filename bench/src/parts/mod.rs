@@ -3,6 +3,7 @@
 pub mod history;
 pub mod http;
 pub mod index;
+pub mod midnight;
 pub mod named;
 pub mod report;
 pub mod restart;

@@ -5,6 +5,7 @@
 
 pub mod best;
 pub mod board;
+pub mod decide;
 pub mod id;
 pub mod limits;
 pub mod name;

@@ -122,16 +122,14 @@ pub fn event_time(submission: &Submission, now: Millis) -> Result<Millis, Reject
     }
 }
 
-/// Applies the board's rule to the player's entry in the season of the submission. `at` is the
-/// [`event_time`], `now` the server's clock, and `last` when the board last accepted a submission of this player, in whatever
-/// season: a season that ends within the day does not begin another day. Only boards with `once_per` need it.
+/// Applies the board's rule to the player's entry in the season of the submission. `at` is the [`event_time`], `now` the
+/// server's clock.
 ///
 /// The checks come in this order, and the first that fails is the answer: limits of points, the client's condition, one
 /// per period, range of the sum. Whether there is room for a new player is the engine's to say, after all of these.
 pub fn decide(
     board: &Board,
     entry: Option<Entry>,
-    last: Option<Millis>,
     submission: &Submission,
     at: Millis,
     now: Millis,
@@ -145,8 +143,8 @@ pub fn decide(
     if submission.updated_before.zip(updated_at).is_some_and(|(limit, at)| at >= limit) {
         return Err(Rejection::ConditionFailed);
     }
-    if board.once_per().zip(last).is_some_and(|(period, last)| board.same_period(period, last, now))
-    {
+    let used = |(period, last)| board.same_period(period, last, now);
+    if board.once_per().zip(updated_at).is_some_and(used) {
         return Err(Rejection::TooSoon);
     }
     let (score, at) = apply(board, entry, points, at).ok_or(Rejection::ScoreOutOfRange)?;
@@ -175,6 +173,13 @@ pub fn apply(
         Rule::Latest if at < entry.at || points == entry.score => kept,
         Rule::Latest => (points, at),
     })
+}
+
+/// The entry that an import or a correction leads to, whatever the rule. It is no submission: when one was last accepted stays, and
+/// where there was none, a board that takes one per period must not find one.
+pub fn set(board: &Board, entry: Option<Entry>, score: Score, at: Millis) -> Entry {
+    let none = if board.once_per().is_some() { Millis::MIN } else { at };
+    Entry { score, at, updated_at: entry.map_or(none, |entry| entry.updated_at) }
 }
 
 #[cfg(test)]
@@ -237,7 +242,7 @@ mod tests {
         for (definition, before, (points, at), (after, reached)) in cases {
             let before = before.map(|(value, at)| entry(value, at));
             let decided =
-                decide(&board(definition), before, None, &submission(*points), Millis(*at), NOW);
+                decide(&board(definition), before, &submission(*points), Millis(*at), NOW);
             let expected = Entry { score: score(*after), at: Millis(*reached), updated_at: NOW };
             assert_eq!(decided, Ok(expected), "{definition} {before:?} {points} at {at}");
         }
@@ -250,8 +255,7 @@ mod tests {
         let yesterday = Entry { updated_at: Millis(NOW.0 - 86_400_000), ..today };
         let conditional = Submission { updated_before: Some(NOW), ..submission(5) };
         let refuse = |entry: Entry, submission: &Submission| {
-            let last = Some(entry.updated_at);
-            decide(&strict, Some(entry), last, submission, NOW, NOW).map_err(Rejection::code)
+            decide(&strict, Some(entry), submission, NOW, NOW).map_err(Rejection::code)
         };
         let wrong_points = Submission { points: score(11), ..conditional.clone() };
         assert_eq!(refuse(today, &wrong_points), Err("points_out_of_range"));
@@ -260,22 +264,33 @@ mod tests {
         assert_eq!(refuse(today, &submission(5)), Err("too_soon"));
         assert_eq!(refuse(yesterday, &submission(5)), Err("score_out_of_range"));
         assert_eq!(refuse(yesterday, &conditional), Err("score_out_of_range"));
-        // Without an entry there is nothing that a condition could refuse, and a period goes by what was accepted.
-        assert!(decide(&strict, None, None, &conditional, NOW, NOW).is_ok());
-        assert!(decide(&strict, Some(entry(1, NOW.0)), None, &submission(5), NOW, NOW).is_ok());
-        let elsewhere = decide(&strict, None, Some(NOW), &submission(5), NOW, NOW);
-        assert_eq!(elsewhere, Err(Rejection::TooSoon));
+        // Without an entry there is nothing that a condition could refuse.
+        assert!(decide(&strict, None, &conditional, NOW, NOW).is_ok());
     }
 
     #[test]
     fn a_day_is_the_boards_own() {
         let seoul = board(r#"{"once_per":"day","time_zone":"Asia/Seoul"}"#);
         let at = |text: &str| Millis::parse(text).unwrap();
-        let last = Some(at("2026-11-15T14:59:59Z"));
-        let again = |now| decide(&seoul, Some(entry(1, 0)), last, &submission(1), now, now);
+        let before = Entry { updated_at: at("2026-11-15T14:59:59Z"), ..entry(1, 0) };
+        let again = |now| decide(&seoul, Some(before), &submission(1), now, now);
         // Midnight in Seoul is 15:00 UTC.
         assert_eq!(again(at("2026-11-15T14:59:59.999Z")), Err(Rejection::TooSoon));
         assert!(again(at("2026-11-15T15:00:00Z")).is_ok());
+    }
+
+    #[test]
+    fn what_is_set_uses_up_nothing() {
+        let daily = board(r#"{"once_per":"day"}"#);
+        let new = set(&daily, None, score(7), NOW);
+        assert_eq!((new.score, new.at), (score(7), NOW));
+        assert!(decide(&daily, Some(new), &submission(1), NOW, NOW).is_ok());
+        let before = Entry { updated_at: Millis(NOW.0 - 1000), ..entry(1, 5) };
+        let corrected = set(&daily, Some(before), score(9), Millis(3));
+        assert_eq!(corrected, Entry { score: score(9), at: Millis(3), ..before });
+        let again = decide(&daily, Some(corrected), &submission(1), NOW, NOW);
+        assert_eq!(again, Err(Rejection::TooSoon));
+        assert_eq!(set(&board("{}"), None, score(7), Millis(3)).updated_at, Millis(3));
     }
 
     #[test]
@@ -290,9 +305,7 @@ mod tests {
     #[test]
     fn limits_are_told_in_the_refusal() {
         let refused = |definition: &str| {
-            decide(&board(definition), None, None, &submission(0), NOW, NOW)
-                .unwrap_err()
-                .to_string()
+            decide(&board(definition), None, &submission(0), NOW, NOW).unwrap_err().to_string()
         };
         assert!(refused(r#"{"min_points":1,"max_points":3}"#).contains("1 to 3"));
         assert!(refused(r#"{"min_points":1}"#).contains("at least 1"));

@@ -1,18 +1,21 @@
 //! A board and its seasons in memory.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use standings_core::{
-    Board, BoardId, Millis, Score, SeasonId, SeasonSpan, board::Ties, span::Keep,
+    Board, BoardId, Millis, Score, SeasonId, SeasonSpan,
+    board::Ties,
+    span::Keep,
+    timeline::{self, Slot, Timeline},
 };
 
 use super::{
     keeper::Frozen,
     live::Live,
     record::{BoardNo, ErasureNo, FrozenFile, SeasonNo},
-    snapshot::{Snapshot, Snapshots},
+    snapshot::Snapshot,
 };
 use standings_engine::{
     BoardInfo, BoardStatus, EngineError, Exactness, Result, SeasonRef, SeasonState,
@@ -23,18 +26,76 @@ pub(crate) struct BoardState {
     pub(crate) no: BoardNo,
     pub(crate) id: BoardId,
     pub(crate) definition: Arc<Board>,
-    /// Oldest first, without gaps from the board's creation on; older ones may have been imported.
-    pub(crate) seasons: Vec<Season>,
-    pub(crate) next_season: SeasonNo,
-    pub(crate) snapshots: Snapshots,
+    pub(crate) timeline: Timeline<SeasonData>,
+    /// Oldest first.
+    pub(crate) snapshots: Vec<Snapshot>,
     /// Whether scores were ever set here: such players are in no history.
     pub(crate) imported: bool,
 }
 
-/// One run of a board.
+/// What a slot of the timeline keeps.
+#[derive(Clone, Default)]
+pub(crate) struct SeasonData {
+    pub(crate) rows: Rows,
+    /// When it closed, as erasures count moments.
+    pub(crate) erasures: ErasureNo,
+}
+
+/// Where a season's entries are.
+#[derive(Clone)]
+pub(crate) enum Rows {
+    /// In memory: it takes submissions, or has just closed and is being written.
+    Live(Arc<RwLock<Live>>),
+    /// In an immutable file.
+    Frozen(Arc<FrozenFile>),
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        Self::Live(Arc::default())
+    }
+}
+
+impl SeasonData {
+    /// Whether it has no entries, and no file or need of one.
+    pub(crate) fn is_empty(&self) -> bool {
+        match &self.rows {
+            Rows::Live(live) => live.read().index().is_empty(),
+            Rows::Frozen(file) => file.name.is_empty(),
+        }
+    }
+
+    pub(crate) fn live(&self) -> Option<&Arc<RwLock<Live>>> {
+        self.rows.live()
+    }
+
+    /// Whether nothing of it is yet to be written.
+    pub(crate) fn is_archived(&self) -> bool {
+        self.live().is_none()
+    }
+}
+
+impl Rows {
+    pub(crate) fn live(&self) -> Option<&Arc<RwLock<Live>>> {
+        match self {
+            Self::Live(live) => Some(live),
+            Self::Frozen(_) => None,
+        }
+    }
+
+    fn players(&self) -> u64 {
+        match self {
+            Self::Live(live) => live.read().index().len(),
+            Self::Frozen(file) => file.players,
+        }
+    }
+}
+
+/// A season as it is read: what a slot keeps, or what the schedule knows of one without entries.
 #[derive(Clone)]
 pub(crate) struct Season {
-    pub(crate) no: SeasonNo,
+    /// Its number, where it has a slot.
+    pub(crate) no: Option<SeasonNo>,
     pub(crate) span: SeasonSpan,
     /// Set once it takes no more submissions.
     pub(crate) closed: Option<Closed>,
@@ -53,16 +114,13 @@ pub(crate) struct Closed {
     pub(crate) erasures: ErasureNo,
 }
 
-/// Where a season's entries are.
-#[derive(Clone)]
-pub(crate) enum Rows {
-    /// In memory: it takes submissions, or has just closed and is being written.
-    Live(Arc<RwLock<Live>>),
-    /// In an immutable file.
-    Frozen(Arc<FrozenFile>),
-}
-
 impl Season {
+    fn of(slot: &Slot<SeasonData>) -> Self {
+        let SeasonData { rows, erasures } = slot.data.clone();
+        let closed = slot.closed.map(|of| Closed { goal: of.goal, ties: of.ties, erasures });
+        Self { no: Some(slot.no), span: slot.span.clone(), closed, expired: slot.expired, rows }
+    }
+
     pub(crate) fn state(&self, now: Millis) -> SeasonState {
         match self.closed {
             Some(_) => SeasonState::Closed,
@@ -95,19 +153,8 @@ impl Season {
         }
     }
 
-    /// Whether it has no entries, and no file or need of one.
-    pub(crate) fn is_empty(&self) -> bool {
-        match &self.rows {
-            Rows::Live(live) => live.read().index().is_empty(),
-            Rows::Frozen(file) => file.name.is_empty(),
-        }
-    }
-
     pub(crate) fn live(&self) -> Option<&Arc<RwLock<Live>>> {
-        match &self.rows {
-            Rows::Live(live) => Some(live),
-            Rows::Frozen(_) => None,
-        }
+        self.rows.live()
     }
 }
 
@@ -117,176 +164,179 @@ impl BoardState {
         BoardInfo {
             id: self.id.clone(),
             definition: Arc::clone(&self.definition),
-            season: self.seasons[self.current(now)].span.clone(),
+            season: self.current(now).span,
         }
     }
 
     /// The board with the players of its current season.
     pub(crate) fn status(&self, now: Millis) -> BoardStatus {
-        let players = match &self.seasons[self.current(now)].rows {
-            Rows::Live(live) => live.read().index().len(),
-            Rows::Frozen(file) => file.players,
-        };
+        let players = self.current(now).rows.players();
         BoardStatus { board: self.info(now), players, exactness: Exactness::Exact }
     }
 
-    /// Where the season that contains an instant is in the list.
-    pub(crate) fn season_at(&self, instant: Millis) -> Option<usize> {
-        let after = self.seasons.partition_point(|season| season.span.starts_at <= instant);
-        let index = after.checked_sub(1)?;
-        self.seasons[index].span.contains(instant).then_some(index)
+    fn read(&self, season: timeline::Season<'_, SeasonData>, now: Millis) -> Season {
+        if let Some(slot) = season.slot {
+            return Season { span: season.span.into_owned(), ..Season::of(slot) };
+        }
+        let closed = season.state(&self.definition, now) == SeasonState::Closed;
+        let (goal, ties) = (self.definition.goal(), self.definition.ties());
+        // No one is in it, so no erasure concerns it.
+        let closed = closed.then_some(Closed { goal, ties, erasures: ErasureNo::MAX });
+        let span = season.span.into_owned();
+        Season { no: None, span, closed, expired: false, rows: Rows::default() }
     }
 
-    /// The season that contains the present; were the clock before or after all of them, the nearest.
-    pub(crate) fn current(&self, now: Millis) -> usize {
-        let after = self.seasons.partition_point(|season| season.span.starts_at <= now);
-        after.saturating_sub(1)
+    /// The season that contains the present.
+    pub(crate) fn current(&self, now: Millis) -> Season {
+        self.read(self.timeline.current(&self.definition, now), now)
     }
 
-    pub(crate) fn resolve(&self, which: &SeasonRef, now: Millis) -> Option<&Season> {
-        match which {
-            SeasonRef::Current => self.seasons.get(self.current(now)),
-            SeasonRef::Previous => self.seasons.get(self.current(now).checked_sub(1)?),
-            SeasonRef::Id(id) => {
-                let begun = |season: &&Season| season.span.starts_at <= now;
-                self.seasons.iter().rev().filter(begun).find(|season| season.span.id == *id)
+    /// The season that is meant, if there is one to be read.
+    pub(crate) fn resolve(&self, which: &SeasonRef, now: Millis) -> Option<Season> {
+        let season = self.timeline.resolve(&self.definition, which, now)?;
+        Some(self.read(season, now))
+    }
+
+    /// The seasons that can be read, newest first; with an id those before it.
+    pub(crate) fn begun(
+        &self,
+        before: Option<&SeasonId>,
+        now: Millis,
+    ) -> Result<Box<dyn Iterator<Item = Season> + '_>> {
+        let read = move |season| self.read(season, now);
+        let Some(id) = before else {
+            return Ok(Box::new(self.timeline.begun(&self.definition, now).map(read)));
+        };
+        let older = self.timeline.begun_before(&self.definition, id, now);
+        Ok(Box::new(older.ok_or_else(|| self.unknown_season(id))?.map(read)))
+    }
+
+    /// Whether a season is still within its time. One that is not shows no more, from that instant on.
+    pub(crate) fn is_kept(&self, no: SeasonNo, now: Millis) -> bool {
+        let slot = self.timeline.slot(no);
+        slot.is_some_and(|slot| self.timeline.is_kept(&self.definition, &slot.into(), now))
+    }
+
+    /// The numbers of all slots that are.
+    pub(crate) fn kept(&self, now: Millis) -> HashSet<SeasonNo> {
+        let (timeline, board) = (&self.timeline, &self.definition);
+        match board.keep() {
+            // So many have closed since that each must be counted once only.
+            Keep::Seasons(_) => {
+                let begun = timeline.begun(board, now);
+                begun.filter_map(|season| Some(season.slot?.no)).collect()
+            }
+            Keep::Forever | Keep::For(_) => {
+                let slots = timeline.slots().iter();
+                let kept = slots.filter(|slot| timeline.is_kept(board, &(*slot).into(), now));
+                kept.map(|slot| slot.no).collect()
             }
         }
-        .filter(|season| self.is_kept(season, now))
     }
 
-    /// The seasons that can be read, newest first. Not yet begun is not yet there, though it is opened a minute ahead.
-    pub(crate) fn begun(&self, now: Millis) -> impl Iterator<Item = &Season> {
-        self.begun_of(&self.seasons, now)
+    /// The files of all its closed seasons and snapshots, also of those that are yet to be written from a file.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Arc<FrozenFile>> {
+        let seasons = self.timeline.slots().iter().filter_map(|slot| match &slot.data.rows {
+            Rows::Frozen(file) => Some(file),
+            Rows::Live(_) => None,
+        });
+        seasons.chain(self.snapshots.iter().filter_map(Snapshot::needs))
     }
 
-    /// Of the newest seasons those that can be read, newest first.
-    pub(crate) fn begun_of<'a>(
-        &'a self,
-        seasons: &'a [Season],
-        now: Millis,
-    ) -> impl Iterator<Item = &'a Season> {
-        let mut closed = 0;
-        seasons.iter().rev().filter(move |season| {
-            let since = closed;
-            closed += u64::from(season.closed.is_some());
-            season.span.starts_at <= now && self.is_kept_before(since, season, now)
-        })
-    }
-
-    /// How many seasons come before the one that an id names; all of them without one. By their order and not by their time: two
-    /// that were closed at once begin at the same instant. One that is not there, or not any more, has its place by the schedule.
+    /// How many slots come before the season that an id names; all of them without one. By their order and not by their time: two
+    /// that were closed at once begin at the same instant. One that is not there has its place by the schedule.
     pub(crate) fn older_than(&self, id: Option<&SeasonId>) -> Result<usize> {
-        let Some(id) = id else { return Ok(self.seasons.len()) };
-        if let Some(index) = self.seasons.iter().rposition(|season| season.span.id == *id) {
+        let slots = self.timeline.slots();
+        let Some(id) = id else { return Ok(slots.len()) };
+        if let Some(index) = slots.iter().rposition(|slot| slot.span.id == *id) {
             return Ok(index);
         }
         let named = self.definition.season_named(&id.whole());
-        let SeasonSpan { starts_at, .. } = named.ok_or_else(|| EngineError::UnknownSeason {
-            board: self.id.clone(),
-            season: id.to_string(),
-        })?;
-        Ok(self.seasons.partition_point(|Season { span, .. }| {
+        let starts_at = named.ok_or_else(|| self.unknown_season(id))?.starts_at;
+        Ok(slots.partition_point(|Slot { span, .. }| {
             let earlier_part = span.id.shares_season(id) && span.id.part() < id.part();
             earlier_part || span.starts_at < starts_at
         }))
     }
 
-    /// Whether a season is still within its time. One that is not shows no more, from that instant on.
-    pub(crate) fn is_kept(&self, season: &Season, now: Millis) -> bool {
-        let since = match self.definition.keep() {
-            Keep::Seasons(_) => {
-                let later = self.seasons.iter().rev().take_while(|later| later.no != season.no);
-                later.filter(|later| later.closed.is_some()).count() as u64
-            }
-            Keep::Forever | Keep::For(_) => 0,
-        };
-        self.is_kept_before(since, season, now)
-    }
-
-    /// The same where so many later ones have closed.
-    fn is_kept_before(&self, since: u64, season: &Season, now: Millis) -> bool {
-        if season.closed.is_none() || season.expired {
-            return !season.expired;
-        }
-        let (keep, zone) = (self.definition.keep(), self.definition.zone());
-        !keep.is_expired(season.span.ends_at, now, since, zone)
-    }
-
-    /// The files of all its closed seasons and snapshots, also of those that are yet to be written from a file.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &Arc<FrozenFile>> {
-        let seasons = self.seasons.iter().filter_map(|season| match &season.rows {
-            Rows::Frozen(file) => Some(file),
-            Rows::Live(_) => None,
-        });
-        seasons.chain(self.snapshots.list().iter().filter_map(Snapshot::needs))
+    fn unknown_season(&self, id: &SeasonId) -> EngineError {
+        EngineError::UnknownSeason { board: self.id.clone(), season: id.to_string() }
     }
 
     /// The file of a closed season or a snapshot.
     pub(crate) fn file(&self, what: Frozen) -> Option<&Arc<FrozenFile>> {
         match what {
-            Frozen::Season(no) => match &self.season(no)?.rows {
+            Frozen::Season(no) => match &self.timeline.slot(no)?.data.rows {
                 Rows::Frozen(file) => Some(file),
                 Rows::Live(_) => None,
             },
             Frozen::Snapshot(no) => {
-                let mut snapshots = self.snapshots.list().iter();
-                snapshots.find(|snapshot| snapshot.of.snapshot == no)?.file()
+                self.snapshots.iter().find(|snapshot| snapshot.of.no == no)?.file()
             }
         }
     }
 
-    /// The seasons before one that begins at an instant, up to the first gap, newest first. It may be yet to come into the list.
+    /// The seasons before one that begins at an instant, up to the first without entries, newest first. It may be yet to get a slot.
     pub(crate) fn seasons_before(
         &self,
         no: SeasonNo,
         starts_at: Millis,
-    ) -> impl Iterator<Item = &Season> {
+    ) -> impl Iterator<Item = Season> {
+        let slots = self.timeline.slots();
         // By their order and not by their time: two that were closed at once begin at the same instant.
-        let listed = self.seasons.iter().rposition(|season| season.no == no);
-        let index = listed
-            .unwrap_or_else(|| self.seasons.partition_point(|s| s.span.starts_at < starts_at));
+        let listed = slots.iter().rposition(|slot| slot.no == no);
+        let index =
+            listed.unwrap_or_else(|| slots.partition_point(|s| s.span.starts_at < starts_at));
         let mut next = starts_at;
-        self.seasons[..index].iter().rev().take_while(move |season| {
-            std::mem::replace(&mut next, season.span.starts_at) == season.span.ends_at
-        })
+        let chain = slots[..index].iter().rev().take_while(move |slot| {
+            std::mem::replace(&mut next, slot.span.starts_at) == slot.span.ends_at
+        });
+        chain.map(Season::of)
     }
 
-    pub(crate) fn season_by_id(&self, id: &SeasonId) -> Option<&Season> {
-        self.seasons.iter().rfind(|season| season.span.id == *id)
+    /// Whether the season that ends at an instant can still get its first entry.
+    pub(crate) fn may_open_before(&self, instant: Millis, now: Millis) -> bool {
+        let last = Millis(instant.0.saturating_sub(1));
+        self.timeline.accepting(&self.definition, last, now).is_some()
     }
 
-    pub(crate) fn season(&self, no: SeasonNo) -> Option<&Season> {
-        self.seasons.iter().rfind(|season| season.no == no)
+    /// The seasons that have slots, oldest first.
+    pub(crate) fn seasons(&self) -> impl DoubleEndedIterator<Item = Season> {
+        self.timeline.slots().iter().map(Season::of)
     }
 
-    pub(super) fn season_mut(&mut self, no: SeasonNo) -> Option<&mut Season> {
-        self.seasons.iter_mut().rfind(|season| season.no == no)
+    pub(crate) fn season(&self, no: SeasonNo) -> Option<Season> {
+        self.timeline.slot(no).map(Season::of)
+    }
+
+    /// Whether scores are kept of it, or were: what they mean must not change then. Of seasons that are past their time it is the bests,
+    /// and whether a season had any is not known any more.
+    pub(crate) fn has_scores(&self) -> bool {
+        let mut slots = self.timeline.slots().iter();
+        let mut snapshots = self.snapshots.iter();
+        self.timeline.has_dropped()
+            || slots.any(|slot| slot.data.rows.players() > 0)
+            || snapshots.any(|snapshot| snapshot.file().is_none_or(|file| file.players > 0))
     }
 
     /// A season's rows are in a file from now on. The streaks that later ones carry went on from what it was before.
     pub(super) fn freeze(&mut self, no: SeasonNo, file: &FrozenFile) {
-        let Some(index) = self.seasons.iter().rposition(|season| season.no == no) else { return };
-        self.seasons[index].rows = Rows::Frozen(Arc::new(file.clone()));
-        if file.blanked {
+        let Some(index) = self.timeline.slots().iter().rposition(|slot| slot.no == no) else {
             return;
+        };
+        let later = self.timeline.slots()[index + 1..].iter().filter(|_| !file.blanked);
+        let later: Vec<SeasonNo> = later.map(|slot| slot.no).collect();
+        if let Some(slot) = self.timeline.slot_mut(no) {
+            slot.data.rows = Rows::Frozen(Arc::new(file.clone()));
         }
-        for later in &mut self.seasons[index + 1..] {
-            if let Rows::Frozen(file) = &mut later.rows
+        for no in later {
+            if let Some(slot) = self.timeline.slot_mut(no)
+                && let Rows::Frozen(file) = &mut slot.data.rows
                 && file.carries
             {
                 Arc::make_mut(file).carries = false;
             }
         }
-    }
-
-    /// Whether any season or snapshot has a score.
-    pub(super) fn shows_scores(&self) -> bool {
-        let mut snapshots = self.snapshots.list().iter();
-        self.seasons.iter().any(|season| match &season.rows {
-            Rows::Live(live) => !live.read().index().is_empty(),
-            Rows::Frozen(file) => file.players > 0,
-        }) || snapshots.any(|snapshot| snapshot.file().is_none_or(|file| file.players > 0))
     }
 }
 
@@ -294,35 +344,37 @@ impl BoardState {
 mod tests {
     use std::time::{Duration, Instant};
 
+    use standings_core::timeline::{Closing, Transition};
+
     use super::*;
 
     #[test]
     fn a_season_is_found_in_time_that_grows_with_their_number_and_not_its_square() {
         let definition = r#"{"season": "daily", "keep": "15000 seasons"}"#;
         let definition = Board::from_json(definition).unwrap();
-        let closed = Some(Closed { goal: None, ties: Ties::Share, erasures: 0 });
-        let season = |no: u32| Season {
-            no,
-            span: definition.season_at(Millis(i64::from(no) * 86_400_000)),
-            closed,
-            expired: false,
-            rows: Rows::Frozen(Arc::default()),
-        };
+        let closing = Closing { goal: None, ties: Ties::Share };
+        let mut timeline = Timeline::new(&definition, Millis(0));
+        for no in 0..20_000 {
+            let span = definition.season_at(Millis(i64::from(no) * 86_400_000));
+            timeline.take(&Transition::Open(no, span), SeasonData::default);
+            timeline.take(&Transition::Close(no, closing), SeasonData::default);
+        }
         let board = BoardState {
             no: 0,
             id: BoardId::new("b").unwrap(),
-            seasons: (0..20_000).map(season).collect(),
-            definition: Arc::new(definition.clone()),
-            next_season: 20_000,
-            snapshots: Snapshots::default(),
+            definition: Arc::new(definition),
+            timeline,
+            snapshots: Vec::new(),
             imported: false,
         };
-        let now = board.seasons[19_999].span.starts_at;
+        let span = |number: usize| &board.timeline.slots()[number].span;
+        let now = span(19_999).starts_at;
         let started = Instant::now();
-        let named = |number: usize| SeasonRef::Id(board.seasons[number].span.id.clone());
-        let found = |number| board.resolve(&named(number), now).map(|season| season.no);
+        let named = |number: usize| SeasonRef::Id(span(number).id.clone());
+        let found = |number| board.resolve(&named(number), now).and_then(|season| season.no);
         assert_eq!((found(19_999), found(5000), found(4999)), (Some(19_999), Some(5000), None));
-        assert_eq!(board.begun(now).count(), 15_000);
+        assert_eq!(board.begun(None, now).unwrap().count(), 15_000);
+        assert_eq!(board.kept(now).len(), 15_000);
         assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
     }
 }

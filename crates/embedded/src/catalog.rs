@@ -10,14 +10,14 @@ use std::{
 
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
-use standings_core::{Board, BoardId, KeyName, Millis, PlayerId, SeasonSpan, board::Ties};
+use standings_core::{Board, BoardId, KeyName, LocalDate, Millis, PlayerId, timeline::Timeline};
 
-pub(crate) use super::board_state::{BoardState, Closed, Rows, Season};
+pub(crate) use super::board_state::{BoardState, Rows, Season, SeasonData};
 use super::{
     erasures::{Erased, Erasures},
     live::{Live, record_of},
-    record::{BoardNo, ErasureNo, FrozenFile, LogRecord, SeasonNo, SnapshotNo},
-    snapshot::{Snapshot, Snapshots},
+    record::{AsOf, BoardNo, ErasureNo, FrozenFile, LogRecord, SeasonNo, Transition},
+    snapshot::{Snapshot, SnapshotRows},
 };
 use standings_engine::{KeyHash, KeyInfo, Role};
 
@@ -35,10 +35,8 @@ pub(crate) struct Catalog {
     next_erasure: ErasureNo,
     /// Whether log and checkpoint may name players of whom nothing else is left: until the next checkpoint.
     pub(crate) traces: bool,
-    /// How many boards have gone, and seasons that were not past their time.
+    /// How many boards have gone, and have started anew.
     gone: u64,
-    /// Boards that started anew, and with which season. Not with the board: few ever do.
-    restarted: BTreeMap<BoardNo, SeasonNo>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -48,20 +46,33 @@ pub(crate) struct StoredKey {
     pub(crate) created_at: Millis,
 }
 
-/// A catalog as records, with the numbers that must not be given again.
+/// A catalog as a checkpoint keeps it, without rows.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Image {
-    pub(super) records: Vec<LogRecord>,
-    pub(super) next_board: BoardNo,
-    pub(super) next_seasons: Vec<(BoardNo, SeasonNo)>,
-    pub(super) imported: Vec<BoardNo>,
-    /// Of boards that have ever had snapshots.
-    snapshots: Vec<(BoardNo, SnapshotNo, Millis)>,
+    boards: Vec<BoardImage>,
+    keys: BTreeMap<KeyName, StoredKey>,
+    next_board: BoardNo,
+    erased: Vec<(PlayerId, ErasureNo, Millis)>,
     next_erasure: ErasureNo,
-    /// Of seasons that have closed and are not yet in a file, what held when they did.
-    closed: Vec<(BoardNo, SeasonNo, Closed)>,
-    restarted: BTreeMap<BoardNo, SeasonNo>,
     gone: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct BoardImage {
+    no: BoardNo,
+    id: BoardId,
+    definition: String,
+    timeline: Timeline<SeasonImage>,
+    /// A snapshot that is yet to be written is in no checkpoint.
+    snapshots: Vec<(LocalDate, Millis, AsOf, FrozenFile)>,
+    imported: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SeasonImage {
+    /// Without one its rows are in the checkpoint.
+    file: Option<FrozenFile>,
+    erasures: ErasureNo,
 }
 
 impl Catalog {
@@ -89,7 +100,7 @@ impl Catalog {
     }
 
     pub(crate) fn live(&self, board: BoardNo, season: SeasonNo) -> Option<&Arc<RwLock<Live>>> {
-        self.boards.get(&board)?.season(season)?.live()
+        self.boards.get(&board)?.timeline.slot(season)?.data.live()
     }
 
     pub(crate) fn key(&self, hash: &KeyHash) -> Option<KeyInfo> {
@@ -111,19 +122,19 @@ impl Catalog {
         match record {
             LogRecord::Event(event) => {
                 let Some(board) = self.boards.get(&event.board) else { return };
-                if let Some(live) = board.season(event.season).and_then(Season::live) {
+                if let Some(live) = self.live(event.board, event.season) {
                     let record = record_of(board.definition.order(), event.entry);
                     live.write().set(&event.player, record);
                 }
             }
-            LogRecord::Scores { board, season, at, rows } => {
-                let Some(board) = self.boards.get_mut(board) else { return };
-                board.imported = true;
-                let order = board.definition.order();
-                if let Some(live) = board.season(*season).and_then(Season::live) {
+            LogRecord::Scores { board, season, rows } => {
+                let Some(state) = self.boards.get_mut(board) else { return };
+                state.imported = true;
+                let order = state.definition.order();
+                if let Some(live) = self.live(*board, *season) {
                     let mut live = live.write();
                     for row in rows {
-                        live.set(&row.player, record_of(order, row.entry(*at)));
+                        live.set(&row.player, record_of(order, row.entry));
                     }
                 }
             }
@@ -151,8 +162,8 @@ impl Catalog {
         Arc::make_mut(&mut self.erased).insert(player, erased);
         self.next_erasure = self.next_erasure.max(erased.number + 1);
         let boards = boards.iter().filter_map(|board| self.boards.get(board));
-        for season in boards.flat_map(|board| &board.seasons) {
-            if let (None, Some(live)) = (season.closed, season.live())
+        for slot in boards.flat_map(|board| board.timeline.slots()) {
+            if let (None, Some(live)) = (slot.closed, slot.data.live())
                 && live.read().index().get(player).is_some()
             {
                 live.write().remove(player);
@@ -181,21 +192,7 @@ impl Catalog {
         self.next_erasure
     }
 
-    /// The season with which a board last started anew: events before it count for nothing, and neither do their ids.
-    pub(crate) fn restarted(&self, board: BoardNo) -> SeasonNo {
-        self.restarted.get(&board).copied().unwrap_or_default()
-    }
-
-    /// Whether anything is kept of scores on a board: what they mean must not change then. Of seasons that are past their
-    /// time it is the bests, and whether a season had any is not known any more.
-    pub(crate) fn has_scores(&self, board: &BoardState) -> bool {
-        // Numbers are given one after the other, and when a board starts anew all its seasons go.
-        let since = board.next_season.saturating_sub(self.restarted(board.no));
-        let retired = since as usize > board.seasons.len();
-        retired || board.shows_scores()
-    }
-
-    /// How many boards have gone, and seasons that were not past their time.
+    /// How many boards have gone, and have started anew.
     pub(crate) fn gone(&self) -> u64 {
         self.gone
     }
@@ -210,40 +207,14 @@ impl Catalog {
                 if let Some(gone) = self.boards.remove(board) {
                     self.by_id.remove(&gone.id);
                     self.ids.remove(&gone.id);
-                    self.restarted.remove(board);
                     self.gone += 1;
                 }
             }
-            LogRecord::SeasonOpened { board, season, id, starts_at, ends_at } => {
-                let span = SeasonSpan { id: id.clone(), starts_at: *starts_at, ends_at: *ends_at };
-                self.open_season(*board, *season, span);
-            }
-            LogRecord::SeasonEnds { board, season, ends_at } => {
-                self.on_season(*board, *season, |season| season.span.ends_at = *ends_at);
-            }
-            LogRecord::SeasonClosed { board, season, goal } => {
-                let ties =
-                    self.boards.get(board).map_or_else(Ties::default, |b| b.definition.ties());
-                let closed = Closed { goal: *goal, ties, erasures: self.next_erasure };
-                self.on_season(*board, *season, |season| season.closed = Some(closed));
-            }
-            LogRecord::SeasonExpired { board, season } => {
-                self.on_season(*board, *season, |season| season.expired = true);
-            }
+            LogRecord::Season { board, transition } => self.take(*board, transition),
             LogRecord::SeasonFrozen { board, season, file } => {
                 self.note_erasures(file.erasures);
                 if let Some(board) = self.boards.get_mut(board) {
                     board.freeze(*season, file);
-                }
-            }
-            LogRecord::SeasonDropped { board, season } => {
-                if let Some(board) = self.boards.get_mut(board) {
-                    if board.season(*season).is_some_and(|season| !season.expired) {
-                        let since = self.restarted.entry(board.no).or_default();
-                        *since = (*since).max(*season + 1);
-                        self.gone += 1;
-                    }
-                    board.seasons.retain(|kept| kept.no != *season);
                 }
             }
             LogRecord::KeyPut { name, role, hash, at } => {
@@ -253,18 +224,14 @@ impl Catalog {
                 self.by_hash.insert(*hash, name.clone());
             }
             LogRecord::KeyDeleted { name } => self.delete_key(name),
-            LogRecord::SnapshotTaken(taken) => self.take_snapshot(taken),
             LogRecord::SnapshotFrozen { board, snapshot, file } => {
                 self.note_erasures(file.erasures);
                 self.freeze_snapshot(*board, *snapshot, file);
             }
-            LogRecord::SnapshotImported { taken, file } => {
+            LogRecord::SnapshotImported { board, as_of, file } => {
                 self.note_erasures(file.erasures);
-                self.import_snapshot(taken, file);
-            }
-            LogRecord::SnapshotDropped { board, date } => {
                 if let Some(board) = self.boards.get_mut(board) {
-                    board.drop_snapshot(*date);
+                    board.import_snapshot(as_of, file);
                 }
             }
             LogRecord::Event(_)
@@ -282,9 +249,7 @@ impl Catalog {
     }
 
     fn put_board(&mut self, no: BoardNo, id: &BoardId, definition: &str, at: Millis) {
-        let definition = Arc::new(
-            Board::from_json(definition).expect("a definition was valid when it was logged"),
-        );
+        let definition = parse(definition);
         self.next_board = self.next_board.max(no + 1);
         self.by_id.insert(id.clone(), no);
         self.ids.insert(id.clone());
@@ -292,52 +257,60 @@ impl Catalog {
             let due = |board: &Board| board.snapshot_due(at);
             if due(&board.definition) != due(&definition) {
                 // Another time of day counts from now on, not for the days before.
-                board.snapshots.taken_through(at);
+                board.timeline.taken_through(at);
             }
             board.definition = definition;
             return;
         }
-        let mut snapshots = Snapshots::default();
-        if definition.snapshots().is_some() {
-            snapshots.taken_through(at);
-        }
-        let board = BoardState {
-            no,
-            id: id.clone(),
-            definition,
-            seasons: Vec::new(),
-            next_season: 0,
-            snapshots,
-            imported: false,
-        };
-        self.boards.insert(no, board);
+        let (id, timeline) = (id.clone(), Timeline::new(&definition, at));
+        let (snapshots, imported) = (Vec::new(), false);
+        self.boards.insert(no, BoardState { no, id, definition, timeline, snapshots, imported });
     }
 
-    fn open_season(&mut self, board: BoardNo, no: SeasonNo, span: SeasonSpan) {
-        let Some(board) = self.boards.get_mut(&board) else { return };
-        if board.season(no).is_some() {
-            return;
+    /// Takes a change of a board's seasons, with what it means for what is kept of them.
+    fn take(&mut self, board: BoardNo, transition: &Transition) {
+        if let Transition::AsOf(as_of) = transition {
+            self.take_snapshot(board, as_of);
         }
-        board.next_season = board.next_season.max(no + 1);
-        // After one that began at the same instant: that one was closed before any time had passed.
-        let place = board.seasons.partition_point(|season| season.span.starts_at <= span.starts_at);
-        let rows = Rows::Live(Arc::default());
-        // One at a time: most boards are idle, and there may be a hundred thousand.
-        board.seasons.reserve_exact(1);
-        board.seasons.insert(place, Season { no, span, closed: None, expired: false, rows });
+        let Some(state) = self.boards.get_mut(&board) else { return };
+        state.timeline.take(transition, SeasonData::default);
+        match transition {
+            Transition::Close(no, _) => {
+                let erasures = self.next_erasure;
+                self.on_season(board, *no, |data| data.erasures = erasures);
+            }
+            Transition::DropSnapshot(date) => state.drop_snapshot(*date),
+            Transition::Restart(_) => self.gone += 1,
+            Transition::Drop(_)
+            | Transition::Open(..)
+            | Transition::Ends(..)
+            | Transition::Expire(_)
+            | Transition::AsOf(_) => {}
+        }
     }
 
-    pub(crate) fn for_each_season(&mut self, mut change: impl FnMut(BoardNo, &mut Season)) {
+    /// Changes what is kept of each season.
+    pub(crate) fn for_each_season(&mut self, mut change: impl FnMut(BoardNo, SeasonNo, &mut Rows)) {
         for board in self.boards.values_mut() {
-            for season in &mut board.seasons {
-                change(board.no, season);
+            let numbers: Vec<SeasonNo> =
+                board.timeline.slots().iter().map(|slot| slot.no).collect();
+            for no in numbers {
+                if let Some(slot) = board.timeline.slot_mut(no) {
+                    change(board.no, no, &mut slot.data.rows);
+                }
             }
         }
     }
 
-    fn on_season(&mut self, board: BoardNo, season: SeasonNo, change: impl FnOnce(&mut Season)) {
-        if let Some(season) = self.boards.get_mut(&board).and_then(|b| b.season_mut(season)) {
-            change(season);
+    fn on_season(
+        &mut self,
+        board: BoardNo,
+        season: SeasonNo,
+        change: impl FnOnce(&mut SeasonData),
+    ) {
+        let board = self.boards.get_mut(&board);
+        if let Some(slot) = board.and_then(|board| board.timeline.slot_mut(season)) {
+            change(&mut slot.data);
         }
     }
 
@@ -352,29 +325,40 @@ impl Catalog {
 
     /// The catalog as a checkpoint keeps it.
     pub(crate) fn image(&self) -> Image {
+        let erased = self
+            .erased
+            .iter()
+            .map(|(player, Erased { number, at })| (player.clone(), *number, *at));
         Image {
-            records: self.to_records(),
+            boards: self.boards.values().map(BoardImage::of).collect(),
+            keys: self.keys.clone(),
             next_board: self.next_board,
-            next_seasons: self.boards.values().map(|b| (b.no, b.next_season)).collect(),
-            imported: self.boards.values().filter(|b| b.imported).map(|b| b.no).collect(),
-            snapshots: self
-                .boards
-                .values()
-                .filter(|b| !b.snapshots.is_none())
-                .map(|b| (b.no, b.snapshots.next(), b.snapshots.through()))
-                .collect(),
+            erased: erased.collect(),
             next_erasure: self.next_erasure,
-            closed: self.closing(),
-            restarted: self.restarted.clone(),
             gone: self.gone,
         }
     }
 
-    /// Seasons that have closed and are not yet in a file.
-    fn closing(&self) -> Vec<(BoardNo, SeasonNo, Closed)> {
-        let seasons = self.boards.values().flat_map(|b| b.seasons.iter().map(|s| (b.no, s)));
-        let waiting = seasons.filter(|(_, season)| season.live().is_some());
-        waiting.filter_map(|(board, s)| s.closed.map(|closed| (board, s.no, closed))).collect()
+    pub(crate) fn from_image(image: Image) -> Self {
+        let Image { boards, keys, next_board, erased, next_erasure, gone } = image;
+        let boards = boards.into_iter().map(|board| (board.no, board.into_state()));
+        let boards: BTreeMap<BoardNo, BoardState> = boards.collect();
+        let mut all = Erasures::default();
+        for (player, number, at) in erased {
+            all.insert(&player, Erased { number, at });
+        }
+        Self {
+            by_id: boards.values().map(|board| (board.id.clone(), board.no)).collect(),
+            by_hash: keys.iter().map(|(name, key)| (key.hash, name.clone())).collect(),
+            ids: boards.values().map(|board| board.id.clone()).collect(),
+            erased: Arc::new(all),
+            boards,
+            keys,
+            next_board,
+            next_erasure,
+            gone,
+            traces: false,
+        }
     }
 
     /// Whether something is not yet written of which only the log knows all: a snapshot.
@@ -385,38 +369,12 @@ impl Catalog {
     /// Erasures before this number are the concern of nothing that is yet to be written: who was erased later may be in
     /// it, and must be known until it is.
     pub(crate) fn settled_erasures(&self) -> ErasureNo {
-        let closing = self.closing().into_iter().map(|(.., closed)| closed.erasures);
-        let snapshots = self.boards.values().flat_map(|board| board.snapshots.list());
+        let slots = self.boards.values().flat_map(|board| board.timeline.slots());
+        let closing = slots.filter(|slot| slot.closed.is_some() && !slot.data.is_archived());
+        let closing = closing.map(|slot| slot.data.erasures);
+        let snapshots = self.boards.values().flat_map(|board| &board.snapshots);
         let taken = snapshots.filter_map(Snapshot::pending_erasures);
         closing.chain(taken).fold(self.next_erasure, ErasureNo::min)
-    }
-
-    pub(crate) fn from_image(image: &Image) -> Self {
-        let mut catalog = Self::default();
-        for record in &image.records {
-            catalog.apply(record);
-        }
-        catalog.next_board = catalog.next_board.max(image.next_board);
-        for board in &image.imported {
-            catalog.note_import(*board);
-        }
-        for (board, next) in &image.next_seasons {
-            if let Some(board) = catalog.boards.get_mut(board) {
-                board.next_season = board.next_season.max(*next);
-            }
-        }
-        for (board, next, through) in &image.snapshots {
-            if let Some(board) = catalog.boards.get_mut(board) {
-                board.snapshots.restore(*next, *through);
-            }
-        }
-        catalog.next_erasure = catalog.next_erasure.max(image.next_erasure);
-        for (board, season, closed) in &image.closed {
-            catalog.on_season(*board, *season, |season| season.closed = Some(*closed));
-        }
-        catalog.restarted.clone_from(&image.restarted);
-        catalog.gone = image.gone;
-        catalog
     }
 
     /// Notes that scores are set on a board.
@@ -425,46 +383,52 @@ impl Catalog {
             board.imported = true;
         }
     }
+}
 
-    /// The records that make this catalog, without rows.
-    fn to_records(&self) -> Vec<LogRecord> {
-        let mut records = Vec::new();
-        for board in self.boards.values() {
-            records.push(LogRecord::BoardPut {
-                board: board.no,
-                id: board.id.clone(),
-                definition: board.definition.to_json(),
-                at: Millis(0),
-            });
-            for season in &board.seasons {
-                let (board, no) = (board.no, season.no);
-                let SeasonSpan { id, starts_at, ends_at } = season.span.clone();
-                records.push(LogRecord::SeasonOpened { board, season: no, id, starts_at, ends_at });
-                if let Some(Closed { goal, .. }) = season.closed {
-                    records.push(LogRecord::SeasonClosed { board, season: no, goal });
-                }
-                if let Rows::Frozen(file) = &season.rows {
-                    let file = Box::new(FrozenFile::clone(file));
-                    records.push(LogRecord::SeasonFrozen { board, season: no, file });
-                }
-                if season.expired {
-                    records.push(LogRecord::SeasonExpired { board, season: no });
-                }
-            }
-            records.extend(board.snapshots.list().iter().filter_map(Snapshot::to_record));
+impl BoardImage {
+    fn of(board: &BoardState) -> Self {
+        let written = board.snapshots.iter().filter_map(|snapshot| {
+            let file = FrozenFile::clone(snapshot.file()?);
+            Some((snapshot.date, snapshot.at, AsOf::clone(&snapshot.of), file))
+        });
+        let timeline = board.timeline.clone().map(|_, SeasonData { rows, erasures }| {
+            let file = match rows {
+                Rows::Live(_) => None,
+                Rows::Frozen(file) => Some(FrozenFile::clone(&file)),
+            };
+            SeasonImage { file, erasures }
+        });
+        Self {
+            no: board.no,
+            id: board.id.clone(),
+            definition: board.definition.to_json(),
+            timeline,
+            snapshots: written.collect(),
+            imported: board.imported,
         }
-        for (player, Erased { number, at }) in self.erased.iter() {
-            let (player, erasure, at) = (player.clone(), *number, *at);
-            records.push(LogRecord::PlayerErased { player, erasure, at });
-        }
-        for (name, key) in &self.keys {
-            records.push(LogRecord::KeyPut {
-                name: name.clone(),
-                role: key.role,
-                hash: key.hash,
-                at: key.created_at,
-            });
-        }
-        records
     }
+
+    fn into_state(self) -> BoardState {
+        let definition = parse(&self.definition);
+        let timeline = self.timeline.map(|_, SeasonImage { file, erasures }| {
+            let rows = file.map_or_else(Rows::default, |file| Rows::Frozen(Arc::new(file)));
+            SeasonData { rows, erasures }
+        });
+        let snapshots = self.snapshots.into_iter().map(|(date, at, of, file)| {
+            let rows = SnapshotRows::Frozen(Arc::new(file));
+            Snapshot { date, at, of: Arc::new(of), rows }
+        });
+        BoardState {
+            no: self.no,
+            id: self.id,
+            definition,
+            timeline,
+            snapshots: snapshots.collect(),
+            imported: self.imported,
+        }
+    }
+}
+
+fn parse(definition: &str) -> Arc<Board> {
+    Arc::new(Board::from_json(definition).expect("a definition was valid when it was logged"))
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, io, os::unix::fs::symlink, path::Path, sync
 use standings_core::limits::EVENT_ID_WINDOW;
 
 use super::{
-    catalog::{BoardState, Catalog, Season},
+    catalog::{BoardState, Catalog},
     checkpoint::{self, Loaded},
     disk::{Disk, RealDisk},
     frozen::Frozen,
@@ -141,7 +141,8 @@ pub(crate) fn read_records(
 }
 
 fn check_standings(disk: &dyn Disk, catalog: &Catalog, report: &mut CheckReport) {
-    for live in catalog.boards().flat_map(|board| &board.seasons).filter_map(Season::live) {
+    let slots = catalog.boards().flat_map(|board| board.timeline.slots());
+    for live in slots.filter_map(|slot| slot.data.live()) {
         report.checkpoint_players += live.read().index().len();
     }
     let mut seen = BTreeSet::new();

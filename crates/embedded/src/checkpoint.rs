@@ -77,10 +77,10 @@ impl View {
     pub(crate) fn begin(catalog: &Catalog, position: u64) -> Self {
         let mut standings = Vec::new();
         for board in catalog.boards() {
-            for season in &board.seasons {
-                if let Rows::Live(live) = &season.rows {
+            for slot in board.timeline.slots() {
+                if let Rows::Live(live) = &slot.data.rows {
                     let view = live.write().begin_view();
-                    standings.push((board.no, season.no, Arc::clone(live), view));
+                    standings.push((board.no, slot.no, Arc::clone(live), view));
                 }
             }
         }
@@ -216,7 +216,7 @@ fn load_file(file: &dyn DiskFile) -> io::Result<Loaded> {
 fn load_standings(file: &dyn DiskFile, directory: &[u8]) -> io::Result<Catalog> {
     let Directory { image, standings } =
         postcard::from_bytes(directory).map_err(|error| invalid(error.to_string()))?;
-    let catalog = Catalog::from_image(&image);
+    let catalog = Catalog::from_image(image);
     for place in &standings {
         let index = load_standing(file, place)?;
         if let Some(live) = catalog.live(place.board, place.season) {

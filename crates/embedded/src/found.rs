@@ -250,7 +250,7 @@ impl BoardState {
                 let season = self.resolve(which, now).ok_or_else(|| {
                     EngineError::UnknownSeason { board: self.id.clone(), season: which.to_string() }
                 })?;
-                Ok(self.found_season(catalog, season, now))
+                Ok(self.found_season(catalog, &season, now))
             }
             StandingRef::Snapshot(which) => {
                 let found = self.snapshot(*which, now).and_then(|s| Some((s, s.file()?)));

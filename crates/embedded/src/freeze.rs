@@ -50,18 +50,23 @@ impl Before {
         let mut before = Self::none();
         let catalog = shared.catalog.read();
         let Some(board) = catalog.board_no(board) else { return Ok(before) };
+        let mut oldest = starts_at;
         let mut chain = board.seasons_before(season, starts_at).peekable();
         while let Some(season) = chain.next() {
             let rows = shared.source(&season.rows)?;
-            let goal = folded_goal(board, season);
+            let goal = folded_goal(board, &season);
             let since = season.settled_erasures();
             let hidden = since.and_then(|since| Hidden::since(catalog.erased(), since));
-            let carries = season.carries(chain.peek().copied());
+            let carries = season.carries(chain.peek());
             before.seasons.push(Earlier { rows, goal, hidden, carries });
             before.closed &= season.closed.is_some();
+            oldest = season.span.starts_at;
             if carries {
                 break;
             }
+        }
+        if chain.peek().is_none() {
+            before.closed &= !board.may_open_before(oldest, shared.clock.now());
         }
         Ok(before)
     }

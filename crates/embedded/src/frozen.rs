@@ -455,16 +455,6 @@ impl Frozen {
         failed
     }
 
-    /// Whether there is such a row.
-    pub(crate) fn any(&self, mut such: impl FnMut(&IndexRecord) -> bool) -> io::Result<bool> {
-        let mut found = false;
-        self.visit_raw(Position(0), &mut |_, row| {
-            found = such(&row.record);
-            if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        Ok(found)
-    }
-
     fn visit_raw(
         &self,
         from: Position,

@@ -27,7 +27,7 @@ use super::{
     live::Live,
     purge,
     reads::unwritable,
-    record::{BoardNo, FrozenFile, SeasonNo, SnapshotNo},
+    record::{AsOfNo, BoardNo, FrozenFile, SeasonNo},
     sequencer::{Prepared, Sequencer},
     snapshot::PendingSource,
 };
@@ -72,7 +72,7 @@ pub(crate) struct Freeze {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Frozen {
     Season(SeasonNo),
-    Snapshot(SnapshotNo),
+    Snapshot(AsOfNo),
 }
 
 /// A standing from elsewhere.
@@ -200,7 +200,8 @@ fn freeze_season(
         // Its board may be gone, or an import in its place.
         found.and_then(|(state, season)| {
             let live = Arc::clone(season.live()?);
-            Some((live, season.closed?, folded_goal(state, season), season.span.starts_at))
+            let goal = folded_goal(state, &season);
+            Some((live, season.closed?, goal, season.span.starts_at))
         })
     };
     let Some((live, closed, goal, starts_at)) = due else {
@@ -221,7 +222,7 @@ fn freeze_season(
 fn freeze_snapshot(
     shared: &Arc<Shared>,
     board: BoardNo,
-    snapshot: SnapshotNo,
+    snapshot: AsOfNo,
     name: String,
 ) -> Result<Option<u64>> {
     let due = {

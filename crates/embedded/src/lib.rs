@@ -162,7 +162,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Applies durable records to what is in memory, all at once: no reader sees a board that has no season yet.
-    fn apply(&self, records: &[LogRecord]) {
+    fn apply<'a>(&self, records: impl IntoIterator<Item = &'a LogRecord>) {
         let mut catalog = self.catalog.write();
         for record in records {
             catalog.apply(record);

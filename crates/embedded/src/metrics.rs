@@ -95,8 +95,8 @@ impl Collector for BoardMetrics {
         for board in shared.catalog.read().boards() {
             let mut players = 0;
             let mut bytes = 0;
-            for season in &board.seasons {
-                if let Rows::Live(live) = &season.rows {
+            for slot in board.timeline.slots() {
+                if let Rows::Live(live) = &slot.data.rows {
                     let live = live.read();
                     players += live.index().len();
                     bytes += live.index().memory_bytes() as u64;

@@ -269,7 +269,7 @@ pub(crate) fn open(options: Options, clock: Arc<dyn Clock>) -> Result<Arc<Embedd
         Sequencer::new(Arc::clone(&shared), log, waiting, jobs.clone(), checkpoint, replayed_bytes);
     // Before the first reader: which season is current must be right from the first answer. A disk that does not take it
     // is no reason not to answer reads.
-    let _ = sequencer.roll_seasons(shared.clock.now());
+    let _ = sequencer.roll_all(shared.clock.now());
     let for_history = Arc::clone(&shared);
     let background = waiting_jobs.into_iter().map(|(name, waiting)| {
         let shared = Arc::clone(&shared);

@@ -100,19 +100,26 @@ impl Shared {
             let state =
                 catalog.board(board).ok_or_else(|| EngineError::UnknownBoard(board.clone()))?;
             let older = state.older_than(query.before.as_ref())?;
+            let kept = state.kept(now);
             let mut seasons = Vec::new();
-            let mut before: Option<&Season> = None;
-            for (number, season) in state.seasons.iter().enumerate() {
+            let mut before: Option<Season> = None;
+            for (number, season) in state.seasons().enumerate() {
                 if season.span.starts_at > now {
                     break;
                 }
-                let before = before.replace(season).filter(|before| before.meets(season));
+                let before = before.replace(season.clone()).filter(|before| before.meets(&season));
                 seasons.push(Visited {
-                    found: state.found_season(&catalog, season, now),
-                    shown: number < older && state.is_kept(season, now),
-                    carries: season.carries(before),
-                    season: season.clone(),
+                    found: state.found_season(&catalog, &season, now),
+                    shown: number < older && season.no.is_some_and(|no| kept.contains(&no)),
+                    carries: season.carries(before.as_ref()),
+                    season,
                 });
+            }
+            let current = state.current(now);
+            if current.no.is_none() {
+                // Nobody has an entry, but a season between it and the one before breaks streaks.
+                let found = state.found_season(&catalog, &current, now);
+                seasons.push(Visited { found, shown: false, carries: false, season: current });
             }
             (state.no, Arc::clone(&state.definition), seasons)
         };
@@ -218,9 +225,7 @@ impl Shared {
                     let board = catalog.board(id);
                     vec![board.ok_or_else(|| EngineError::UnknownBoard(id.clone()))?]
                 }
-                None => {
-                    catalog.boards().filter(|board| !board.snapshots.list().is_empty()).collect()
-                }
+                None => catalog.boards().filter(|board| !board.snapshots.is_empty()).collect(),
             };
             let all = boards.iter().flat_map(|board| {
                 board.readable(now).map(|snapshot| (snapshot.date, board.id.clone()))
@@ -302,11 +307,9 @@ impl Names {
         let named = self.0.entry((board, season)).or_insert_with(|| {
             let catalog = shared.catalog.read();
             let state = catalog.board_no(board)?;
-            let season = state.season(season)?;
-            if !state.is_kept(season, shared.clock.now()) {
-                return None;
-            }
-            Some((state.id.clone(), season.span.id.clone()))
+            let slot = state.timeline.slot(season)?;
+            let kept = state.is_kept(season, shared.clock.now());
+            kept.then(|| (state.id.clone(), slot.span.id.clone()))
         });
         named.clone()
     }

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use standings_core::{IndexRecord, Millis, PlayerId, SeasonSpan, best::Best, limits::MAX_AHEAD};
+use standings_core::{IndexRecord, PlayerId, SeasonSpan, best::Best};
 
 use super::{
     Shared,
@@ -51,12 +51,7 @@ fn try_retire(shared: &Arc<Shared>, seasons: &[(BoardNo, SeasonNo)]) -> Result<(
     let mut due = Vec::new();
     for &(board, season) in seasons {
         let Some((file, span)) = expired(shared, board, season) else { continue };
-        match still_counts(shared, board, &file, &span) {
-            Ok(true) => {}
-            Ok(false) => due.push((board, season, file, span)),
-            // One that cannot be read does not keep the others.
-            Err(error) => tracing::warn!(%error, board, season, "an expired season cannot be read"),
-        }
+        due.push((board, season, file, span));
     }
     if due.is_empty() {
         return Ok(());
@@ -120,31 +115,6 @@ fn retire_one(
     Ok(())
 }
 
-/// Whether what a season accepted may still be of the present period of a board that takes one submission per period. That is known
-/// from its events, which go when it does.
-fn still_counts(
-    shared: &Shared,
-    board: BoardNo,
-    file: &FrozenFile,
-    span: &SeasonSpan,
-) -> Result<bool, Left> {
-    let definition = {
-        let catalog = shared.catalog.read();
-        catalog.board_no(board).map(|board| Arc::clone(&board.definition))
-    };
-    let Some(definition) = definition else { return Ok(false) };
-    let Some(period) = definition.once_per() else { return Ok(false) };
-    let now = shared.clock.now();
-    let is_now = |at: Millis| definition.same_period(period, at, now);
-    // Seasons are closed some moments after their time.
-    let over = span.ends_at.plus(definition.grace()).plus(MAX_AHEAD);
-    if now <= over || is_now(over) {
-        return Ok(true);
-    }
-    // Its grace may have been longer than the board's is now.
-    Ok(shared.frozen.get(file)?.any(|record| is_now(record.updated_at))?)
-}
-
 /// Clears away all that is due. Each step is taken whatever became of those before it: one file that cannot be read must not
 /// keep everything else for ever. What needs no space to give some back comes first.
 pub(crate) fn purge(shared: &Arc<Shared>) {
@@ -175,8 +145,9 @@ fn expire_ids(shared: &Arc<Shared>) -> Result<(), Left> {
 fn retire_expired(shared: &Arc<Shared>) {
     let expired: Vec<(BoardNo, SeasonNo)> = {
         let catalog = shared.catalog.read();
-        let seasons = catalog.boards().flat_map(|b| b.seasons.iter().map(|s| (b.no, s)));
-        seasons.filter(|(_, s)| s.expired).map(|(board, s)| (board, s.no)).collect()
+        let boards = catalog.boards();
+        let slots = boards.flat_map(|b| b.timeline.slots().iter().map(|slot| (b.no, slot)));
+        slots.filter(|(_, slot)| slot.expired).map(|(board, slot)| (board, slot.no)).collect()
     };
     retire(shared, &expired);
 }
@@ -211,8 +182,9 @@ fn catch_up(shared: &Arc<Shared>, position: u64) -> Result<(), Left> {
 }
 
 fn present(catalog: &super::catalog::Catalog) -> Present {
-    let seasons = |board: &BoardState| board.seasons.iter().map(|season| season.no).collect();
-    let boards = catalog.boards().map(|board| (board.no, (board.next_season, seasons(board))));
+    let seasons = |board: &BoardState| board.timeline.slots().iter().map(|slot| slot.no).collect();
+    let boards =
+        catalog.boards().map(|board| (board.no, (board.timeline.next_no(), seasons(board))));
     Present { next_board: catalog.next_board(), boards: boards.collect() }
 }
 
@@ -262,15 +234,15 @@ fn files(shared: &Shared) -> Vec<(BoardNo, Frozen, Arc<FrozenFile>)> {
     let catalog = shared.catalog.read();
     let mut files = Vec::new();
     for board in catalog.boards() {
-        for season in &board.seasons {
-            if let Rows::Frozen(file) = &season.rows {
-                files.push((board.no, Frozen::Season(season.no), Arc::clone(file)));
+        for slot in board.timeline.slots() {
+            if let Rows::Frozen(file) = &slot.data.rows {
+                files.push((board.no, Frozen::Season(slot.no), Arc::clone(file)));
             }
         }
         let mut seen = HashSet::new();
-        for snapshot in board.snapshots.list() {
+        for snapshot in &board.snapshots {
             if let Some(file) = snapshot.file().filter(|file| seen.insert(file.name.clone())) {
-                files.push((board.no, Frozen::Snapshot(snapshot.of.snapshot), Arc::clone(file)));
+                files.push((board.no, Frozen::Snapshot(snapshot.of.no), Arc::clone(file)));
             }
         }
     }

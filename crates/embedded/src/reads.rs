@@ -123,12 +123,12 @@ impl Shared {
 
 /// A player's entry in the current season of a board.
 fn current_entry(state: &BoardState, player: &PlayerId, now: Millis) -> Option<CurrentEntry> {
-    let season = &state.seasons[state.current(now)];
+    let season = state.current(now);
     let found = season.live()?.read().index().find(player)?;
     let rank = standing::rank(state.definition.ties(), found.position, found.first_of_score);
     Some(CurrentEntry {
         board: state.id.clone(),
-        season: season.span.id.clone(),
+        season: season.span.id,
         score: state.definition.order().unfold(found.record.key.folded),
         rank,
     })

@@ -174,7 +174,7 @@ impl Ledger {
                 let stored = StoredEvent::Removed { season, at };
                 self.tail.entry(player).or_default().push((board, seq, stored));
             }
-            LogRecord::Scores { board, season, at, rows } => {
+            LogRecord::Scores { board, season, rows } => {
                 self.catalog.note_import(board);
                 let Some(state) = self.catalog.board_no(board) else { return };
                 let order = state.definition.order();
@@ -183,7 +183,7 @@ impl Ledger {
                 let kept =
                     |player: &PlayerId| self.erased.get(player).is_none_or(|erased| seq > *erased);
                 for row in rows.into_iter().filter(|row| kept(&row.player)) {
-                    sets.entries.upsert(&row.player, record_of(order, row.entry(at)));
+                    sets.entries.upsert(&row.player, record_of(order, row.entry));
                     sets.seqs.upsert(&row.player, Row { key, updated_at: Millis(0) });
                 }
             }
@@ -334,10 +334,11 @@ fn compare(
 ) {
     let none = RankIndex::new();
     for board in catalog.boards() {
-        for season in &board.seasons {
-            let place = (board.no, season.no);
+        for season in board.seasons() {
+            let Some(no) = season.no else { continue };
+            let place = (board.no, no);
             let expected = computed.get(&place).unwrap_or(&none);
-            let found = board.found_season(catalog, season, Millis(0));
+            let found = board.found_season(catalog, &season, Millis(0));
             let hides =
                 |player: &str| PlayerId::new(player).map_or(true, |player| found.hides(&player));
             let differing = match &season.rows {
@@ -384,11 +385,11 @@ fn install(
     differing: &BTreeSet<SeasonKey>,
     mut computed: BTreeMap<SeasonKey, RankIndex>,
 ) {
-    catalog.for_each_season(|board, season| {
-        let place = (board, season.no);
-        if season.live().is_some() || differing.contains(&place) {
+    catalog.for_each_season(|board, season, rows| {
+        let place = (board, season);
+        if rows.live().is_some() || differing.contains(&place) {
             let live = Live::from_index(computed.remove(&place).unwrap_or_default());
-            season.rows = Rows::Live(Arc::new(parking_lot::RwLock::new(live)));
+            *rows = Rows::Live(Arc::new(parking_lot::RwLock::new(live)));
         }
     });
 }

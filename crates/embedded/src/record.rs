@@ -6,9 +6,9 @@
 //! Records are encoded with postcard. New kinds are added at the end; a change to an existing one is a new format version.
 
 use serde::{Deserialize, Serialize};
+pub(crate) use standings_core::timeline::{AsOf, AsOfNo, SeasonNo, Transition};
 use standings_core::{
-    BoardId, EventId, KeyName, LocalDate, Millis, PlayerId, Position, Profile, Score, SeasonId,
-    board::Ties, rule::Entry,
+    BoardId, EventId, KeyName, Millis, PlayerId, Position, Profile, Score, board::Ties, rule::Entry,
 };
 
 use super::log::Frame;
@@ -16,10 +16,6 @@ use standings_engine::{KeyHash, Role, StreakCount};
 
 /// The number of a board, given once.
 pub(crate) type BoardNo = u32;
-/// The number of a season within its board, given once.
-pub(crate) type SeasonNo = u32;
-/// The number of a freeze of a board into snapshots, given once.
-pub(crate) type SnapshotNo = u32;
 /// The number of an erasure, given once.
 pub(crate) type ErasureNo = u64;
 
@@ -30,47 +26,29 @@ pub(crate) enum LogRecord {
     Event(Event),
     /// Scores were set by an import or a correction, whatever the rule: one record for many, because nobody asks for
     /// them one by one.
-    Scores { board: BoardNo, season: SeasonNo, at: Millis, rows: Vec<SetScore> },
+    Scores { board: BoardNo, season: SeasonNo, rows: Vec<SetScore> },
     /// A player was taken off a season.
     EntryRemoved { board: BoardNo, season: SeasonNo, player: PlayerId, at: Millis },
     /// A board is defined so from now on. The definition is JSON: it is read by people as often as by this program.
     BoardPut { board: BoardNo, id: BoardId, definition: String, at: Millis },
     /// A board is gone with all its seasons.
     BoardDeleted { board: BoardNo },
-    /// A season exists.
-    SeasonOpened {
-        board: BoardNo,
-        season: SeasonNo,
-        id: SeasonId,
-        starts_at: Millis,
-        ends_at: Millis,
-    },
-    /// A season ends at another time than it was opened with.
-    SeasonEnds { board: BoardNo, season: SeasonNo, ends_at: Millis },
-    /// A season takes no more submissions; its ranks and its goal are final.
-    SeasonClosed { board: BoardNo, season: SeasonNo, goal: Option<Score> },
+    /// The seasons of a board change, or what is kept of them.
+    Season { board: BoardNo, transition: Box<Transition> },
     /// A closed season is in this file from now on.
     SeasonFrozen { board: BoardNo, season: SeasonNo, file: Box<FrozenFile> },
-    /// A season is gone.
-    SeasonDropped { board: BoardNo, season: SeasonNo },
     /// A player's profile is this from now on. A name that comes with a score is one, in the same frame as its event.
     PlayerPut { player: PlayerId, profile: Profile },
     /// An access key exists.
     KeyPut { name: KeyName, role: Role, hash: KeyHash, at: Millis },
     /// An access key is gone.
     KeyDeleted { name: KeyName },
-    /// A closed season is past its time: nobody reads it any more. It is dropped once the players' bests are kept.
-    SeasonExpired { board: BoardNo, season: SeasonNo },
     /// A player's friends are these from now on.
     FriendsPut { player: PlayerId, friends: Vec<PlayerId> },
-    /// A board is frozen as it is between the records before and after this one.
-    SnapshotTaken(Taken),
     /// A snapshot that was taken is in this file from now on.
-    SnapshotFrozen { board: BoardNo, snapshot: SnapshotNo, file: Box<FrozenFile> },
+    SnapshotFrozen { board: BoardNo, snapshot: AsOfNo, file: Box<FrozenFile> },
     /// A snapshot came from elsewhere, in place of what there was of its date.
-    SnapshotImported { taken: Box<Taken>, file: Box<FrozenFile> },
-    /// A snapshot is gone.
-    SnapshotDropped { board: BoardNo, date: LocalDate },
+    SnapshotImported { board: BoardNo, as_of: Box<AsOf>, file: Box<FrozenFile> },
     /// A player is erased: entries of open seasons are gone, and everything older shows no more.
     PlayerErased { player: PlayerId, erasure: ErasureNo, at: Millis },
     /// Nothing of the players erased before this number is left anywhere.
@@ -79,22 +57,6 @@ pub(crate) enum LogRecord {
 
 /// Hundreds of thousands wait for the history.
 const _: () = assert!(size_of::<LogRecord>() <= 112, "box what is large and rare");
-
-/// What a snapshot is of.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Taken {
-    pub(crate) board: BoardNo,
-    pub(crate) snapshot: SnapshotNo,
-    /// The season that was current.
-    pub(crate) season: SeasonNo,
-    pub(crate) season_id: SeasonId,
-    /// The dates that it stands for, and when each was due: several where they were made up for, since nothing had
-    /// happened in between.
-    pub(crate) dates: Vec<(LocalDate, Millis)>,
-    pub(crate) goal: Option<Score>,
-    /// Ranks up to this one are official.
-    pub(crate) official: u32,
-}
 
 /// An accepted submission: what came, and what it led to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,19 +73,11 @@ pub(crate) struct Event {
     pub(crate) entry: Entry,
 }
 
-/// A score that was set.
+/// A score that was set, and what it led to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SetScore {
     pub(crate) player: PlayerId,
-    pub(crate) score: Score,
-    pub(crate) at: Millis,
-}
-
-impl SetScore {
-    /// The entry that it leads to, whatever it was.
-    pub(crate) fn entry(&self, accepted_at: Millis) -> Entry {
-        Entry { score: self.score, at: self.at, updated_at: accepted_at }
-    }
+    pub(crate) entry: Entry,
 }
 
 /// A frozen standing on disk.

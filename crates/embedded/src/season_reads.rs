@@ -23,22 +23,29 @@ impl Shared {
         query: &SeasonsQuery,
     ) -> Result<io::Result<SeasonsPage>> {
         let now = self.clock.now();
-        let (seasons, newer) = {
+        let (seasons, newer): (Vec<_>, usize) = {
             let catalog = self.catalog.read();
             let state =
                 catalog.board(board).ok_or_else(|| EngineError::UnknownBoard(board.clone()))?;
-            let older = state.older_than(query.before.as_ref())?;
-            let asked =
-                |season: &&Season| query.year.is_none() || season.span.id.year() == query.year;
-            let newer = state.begun_of(&state.seasons[older..], now).filter(asked).count();
-            // A year has a rate, which all of its seasons are needed for.
-            let (skipped, most) = match query.year {
-                Some(_) => (0, usize::MAX),
-                None => (newer, query.limit.saturating_add(1)),
+            let found = |season: Season| {
+                let found = state.found_season(&catalog, &season, now);
+                (season, found)
             };
-            let wanted = state.begun(now).filter(asked).skip(skipped).take(most);
-            let found = wanted.map(|s| (s.clone(), state.found_season(&catalog, s, now)));
-            (found.collect::<Vec<_>>(), newer - skipped)
+            let listed = state.begun(query.before.as_ref(), now)?;
+            if query.year.is_none() {
+                (listed.take(query.limit.saturating_add(1)).map(found).collect(), 0)
+            } else {
+                // A year has a rate, which all of its seasons are needed for.
+                let year = |season: &Season| season.span.id.year();
+                let first = { listed }.find(|season| year(season) <= query.year);
+                let all = state.begun(None, now)?;
+                let all = all.skip_while(|season| year(season) > query.year);
+                let all: Vec<Season> = all.take_while(|s| year(s) == query.year).collect();
+                let first = first.map(|season| season.span.id);
+                let newer = all.iter().position(|s| Some(&s.span.id) == first.as_ref());
+                let newer = newer.unwrap_or(all.len());
+                (all.into_iter().map(found).collect(), newer)
+            }
         };
         let mut listed = Vec::with_capacity(seasons.len());
         for (season, found) in seasons {

@@ -12,7 +12,7 @@ use standings_core::{LocalDate, Millis, Score, SeasonId, board::Ties, span::Keep
 use super::{
     catalog::{BoardState, Catalog, Rows},
     live::{Live, ViewId},
-    record::{BoardNo, ErasureNo, FrozenFile, LogRecord, SnapshotNo, Taken},
+    record::{AsOf, AsOfNo, BoardNo, ErasureNo, FrozenFile},
 };
 use standings_engine::SnapshotRef;
 
@@ -23,68 +23,8 @@ pub(crate) struct Snapshot {
     /// The instant that it is of.
     pub(crate) at: Millis,
     /// Shared with other dates where nothing had changed between them.
-    pub(crate) of: Arc<Taken>,
+    pub(crate) of: Arc<AsOf>,
     pub(crate) rows: SnapshotRows,
-}
-
-/// The snapshots of a board. Behind one pointer: of a hundred thousand boards, few have any.
-#[derive(Default)]
-pub(crate) struct Snapshots(Option<Box<SnapshotList>>);
-
-struct SnapshotList {
-    /// Oldest first.
-    list: Vec<Snapshot>,
-    next: SnapshotNo,
-    /// Those that were due up to this instant have been taken.
-    through: Millis,
-}
-
-impl Snapshots {
-    /// Whether there have never been any, nor were any asked for.
-    pub(crate) fn is_none(&self) -> bool {
-        self.0.is_none()
-    }
-
-    /// Oldest first.
-    pub(crate) fn list(&self) -> &[Snapshot] {
-        self.0.as_ref().map_or(&[], |snapshots| &snapshots.list)
-    }
-
-    /// The number of the next one.
-    pub(crate) fn next(&self) -> SnapshotNo {
-        self.0.as_ref().map_or(0, |snapshots| snapshots.next)
-    }
-
-    /// Those that were due up to this instant have been taken.
-    pub(crate) fn through(&self) -> Millis {
-        self.0.as_ref().map_or(Millis::MIN, |snapshots| snapshots.through)
-    }
-
-    fn some(&mut self) -> &mut SnapshotList {
-        let none = || Box::new(SnapshotList { list: Vec::new(), next: 0, through: Millis::MIN });
-        self.0.get_or_insert_with(none)
-    }
-
-    fn list_mut(&mut self) -> &mut Vec<Snapshot> {
-        &mut self.some().list
-    }
-
-    fn used(&mut self, number: SnapshotNo) {
-        let snapshots = self.some();
-        snapshots.next = snapshots.next.max(number + 1);
-    }
-
-    pub(crate) fn taken_through(&mut self, at: Millis) {
-        let snapshots = self.some();
-        snapshots.through = snapshots.through.max(at);
-    }
-
-    /// As a checkpoint has it.
-    pub(crate) fn restore(&mut self, next: SnapshotNo, through: Millis) {
-        let snapshots = self.some();
-        snapshots.next = snapshots.next.max(next);
-        snapshots.through = through;
-    }
 }
 
 /// Where the entries of a snapshot are.
@@ -125,7 +65,7 @@ impl Pending {
 
 impl Snapshot {
     pub(crate) fn season(&self) -> &SeasonId {
-        &self.of.season_id
+        &self.of.season
     }
 
     pub(crate) fn goal(&self) -> Option<Score> {
@@ -158,13 +98,6 @@ impl Snapshot {
             SnapshotRows::Frozen(_) => None,
         }
     }
-
-    /// The record that makes it. One that is not yet written is in no checkpoint.
-    pub(crate) fn to_record(&self) -> Option<LogRecord> {
-        let file = FrozenFile::clone(self.file()?);
-        let taken = Taken { dates: vec![(self.date, self.at)], ..Taken::clone(&self.of) };
-        Some(LogRecord::SnapshotImported { taken: Box::new(taken), file: Box::new(file) })
-    }
 }
 
 impl BoardState {
@@ -180,8 +113,7 @@ impl BoardState {
     /// time shows no more, from that instant on.
     pub(crate) fn readable(&self, now: Millis) -> impl Iterator<Item = &Snapshot> {
         let keep = self.definition.snapshots().map_or(Keep::Forever, |policy| policy.keep);
-        let written =
-            self.snapshots.list().iter().rev().filter(|snapshot| snapshot.file().is_some());
+        let written = self.snapshots.iter().rev().filter(|snapshot| snapshot.file().is_some());
         written.take_while(move |snapshot| {
             !keep.is_expired(snapshot.at, now, 0, self.definition.zone())
         })
@@ -190,7 +122,7 @@ impl BoardState {
     /// The dates that have a snapshot, newest first, each with whether one of it is yet to be written.
     pub(crate) fn snapshot_dates(&self, now: Millis) -> Vec<(LocalDate, bool)> {
         let keep = self.definition.snapshots().map_or(Keep::Forever, |policy| policy.keep);
-        let newest_first = self.snapshots.list().iter().rev();
+        let newest_first = self.snapshots.iter().rev();
         let kept = newest_first
             .take_while(|taken| !keep.is_expired(taken.at, now, 0, self.definition.zone()));
         let mut dates: Vec<(LocalDate, bool)> = Vec::new();
@@ -205,29 +137,28 @@ impl BoardState {
     }
 
     /// A freeze that is to be written.
-    pub(crate) fn pending_snapshot(&self, no: SnapshotNo) -> Option<&Pending> {
-        self.snapshots.list().iter().find_map(|snapshot| match &snapshot.rows {
-            SnapshotRows::Pending(pending) if snapshot.of.snapshot == no => Some(pending),
+    pub(crate) fn pending_snapshot(&self, no: AsOfNo) -> Option<&Pending> {
+        self.snapshots.iter().find_map(|snapshot| match &snapshot.rows {
+            SnapshotRows::Pending(pending) if snapshot.of.no == no => Some(pending),
             _ => None,
         })
     }
 
     /// All freezes that are to be written.
-    pub(crate) fn pending_snapshots(&self) -> Vec<SnapshotNo> {
-        let pending = self.snapshots.list().iter().filter(|snapshot| snapshot.file().is_none());
-        let mut numbers: Vec<_> = pending.map(|snapshot| snapshot.of.snapshot).collect();
+    pub(crate) fn pending_snapshots(&self) -> Vec<AsOfNo> {
+        let pending = self.snapshots.iter().filter(|snapshot| snapshot.file().is_none());
+        let mut numbers: Vec<_> = pending.map(|snapshot| snapshot.of.no).collect();
         numbers.dedup();
         numbers
     }
 
-    fn put_snapshot(&mut self, taken: &Arc<Taken>, rows: &SnapshotRows) {
-        self.snapshots.used(taken.snapshot);
-        for (date, at) in taken.dates.iter().copied() {
-            let snapshot = Snapshot { date, at, of: Arc::clone(taken), rows: rows.clone() };
+    fn put_snapshot(&mut self, of: &Arc<AsOf>, rows: &SnapshotRows) {
+        for (date, at) in of.dates.iter().copied() {
+            let snapshot = Snapshot { date, at, of: Arc::clone(of), rows: rows.clone() };
             // One of the same date stays until the new one can be read.
             let pending = snapshot.file().is_none();
-            let place = self.snapshots.list().partition_point(|kept| kept.date <= date);
-            self.snapshots.list_mut().insert(place, snapshot);
+            let place = self.snapshots.partition_point(|kept| kept.date <= date);
+            self.snapshots.insert(place, snapshot);
             if !pending {
                 self.replace_older(date);
             }
@@ -236,46 +167,48 @@ impl BoardState {
 
     /// Of several snapshots of a date, only the last one taken counts, and those that are being written.
     fn replace_older(&mut self, date: LocalDate) {
-        let of_date = self.snapshots.list().iter().filter(|s| s.date == date && s.file().is_some());
-        let last = of_date.map(|snapshot| snapshot.of.snapshot).max();
-        self.snapshots.list_mut().retain(|kept| {
-            kept.date != date || kept.file().is_none() || Some(kept.of.snapshot) == last
-        });
+        let of_date = self.snapshots.iter().filter(|s| s.date == date && s.file().is_some());
+        let last = of_date.map(|snapshot| snapshot.of.no).max();
+        self.snapshots
+            .retain(|kept| kept.date != date || kept.file().is_none() || Some(kept.of.no) == last);
+    }
+
+    /// Puts a snapshot from elsewhere in place of what there was.
+    pub(super) fn import_snapshot(&mut self, as_of: &AsOf, file: &FrozenFile) {
+        let rows = SnapshotRows::Frozen(Arc::new(file.clone()));
+        self.timeline.used_as_of(as_of.no);
+        self.put_snapshot(&Arc::new(as_of.clone()), &rows);
     }
 
     /// Takes a date out.
     pub(crate) fn drop_snapshot(&mut self, date: LocalDate) {
-        self.snapshots
-            .list_mut()
-            .retain(|snapshot| snapshot.date != date || snapshot.file().is_none());
+        self.snapshots.retain(|snapshot| snapshot.date != date || snapshot.file().is_none());
     }
 }
 
 impl Catalog {
-    pub(super) fn take_snapshot(&mut self, taken: &Taken) {
+    pub(super) fn take_snapshot(&mut self, board: BoardNo, as_of: &AsOf) {
         let erasures = self.next_erasure();
-        let Some(board) = self.board_mut(taken.board) else { return };
-        let last = taken.dates.iter().map(|(_, at)| *at).max();
-        board.snapshots.taken_through(last.unwrap_or(Millis::MIN));
-        let Some(season) = board.season(taken.season) else { return };
-        let source = match &season.rows {
+        let Some(board) = self.board_mut(board) else { return };
+        let slot = as_of.of.and_then(|no| board.timeline.slot(no));
+        let source = match slot.map(|slot| slot.data.rows.clone()).unwrap_or_default() {
             Rows::Live(live) => {
                 let view = live.write().begin_view();
-                PendingSource::View(Arc::clone(live), view)
+                PendingSource::View(live, view)
             }
-            Rows::Frozen(file) => PendingSource::File(Arc::clone(file)),
+            Rows::Frozen(file) => PendingSource::File(file),
         };
-        let ties = season.closed.map_or(board.definition.ties(), |closed| closed.ties);
+        let ties = as_of.ties;
         let pending = SnapshotRows::Pending(Pending { source, ties, erasures });
-        board.put_snapshot(&Arc::new(taken.clone()), &pending);
+        board.put_snapshot(&Arc::new(as_of.clone()), &pending);
     }
 
-    pub(super) fn freeze_snapshot(&mut self, board: BoardNo, no: SnapshotNo, file: &FrozenFile) {
+    pub(super) fn freeze_snapshot(&mut self, board: BoardNo, no: AsOfNo, file: &FrozenFile) {
         let Some(board) = self.board_mut(board) else { return };
         let file = Arc::new(file.clone());
         let mut dates = Vec::new();
         let mut pending = None;
-        for snapshot in board.snapshots.list_mut().iter_mut().filter(|s| s.of.snapshot == no) {
+        for snapshot in board.snapshots.iter_mut().filter(|s| s.of.no == no) {
             let frozen = SnapshotRows::Frozen(Arc::clone(&file));
             if let SnapshotRows::Pending(ended) = std::mem::replace(&mut snapshot.rows, frozen) {
                 pending = Some(ended);
@@ -290,18 +223,9 @@ impl Catalog {
         }
     }
 
-    pub(super) fn import_snapshot(&mut self, taken: &Taken, file: &FrozenFile) {
-        if let Some(board) = self.board_mut(taken.board) {
-            board.put_snapshot(
-                &Arc::new(taken.clone()),
-                &SnapshotRows::Frozen(Arc::new(file.clone())),
-            );
-        }
-    }
-
     /// Snapshots of all boards that are to be written.
-    pub(crate) fn pending_snapshots(&self) -> Vec<(BoardNo, SnapshotNo)> {
-        let boards = self.boards().filter(|board| !board.snapshots.list().is_empty());
+    pub(crate) fn pending_snapshots(&self) -> Vec<(BoardNo, AsOfNo)> {
+        let boards = self.boards().filter(|board| !board.snapshots.is_empty());
         boards.flat_map(|b| b.pending_snapshots().into_iter().map(|no| (b.no, no))).collect()
     }
 }
@@ -310,7 +234,7 @@ impl Catalog {
 pub(crate) fn expired(board: &BoardState, now: Millis) -> Vec<LocalDate> {
     let Some(policy) = board.definition.snapshots() else { return Vec::new() };
     let zone = board.definition.zone();
-    let old = board.snapshots.list().iter().take_while(|snapshot| {
+    let old = board.snapshots.iter().take_while(|snapshot| {
         snapshot.file().is_some() && policy.keep.is_expired(snapshot.at, now, 0, zone)
     });
     old.map(|snapshot| snapshot.date).collect()

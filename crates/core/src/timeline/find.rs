@@ -54,7 +54,7 @@ impl<T> Timeline<T> {
     pub fn accepting(&self, board: &Board, at: Millis, now: Millis) -> Option<Accepting<'_, T>> {
         let Season { span, slot } = self.at(board, at);
         match slot {
-            Some(slot) if slot.closed.is_some() => None,
+            Some(slot) if slot.closed.is_some() || is_over(&span, board, now) => None,
             Some(slot) if slot.span.contains(at) => Some(Accepting::Slot(slot)),
             Some(slot) => Some(Accepting::Once(slot.no, Transition::Ends(slot.no, span.ends_at))),
             None if at < self.begins || is_over(&span, board, now) => None,

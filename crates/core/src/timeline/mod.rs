@@ -107,13 +107,11 @@ impl<'t, T> From<&'t Slot<T>> for Season<'t, T> {
 }
 
 impl<T> Season<'_, T> {
-    /// Whether it takes submissions. Without entries that is a matter of the clock alone.
+    /// Whether it takes submissions. That is a matter of the clock, unless it was ended by hand: what is due is due whether or not
+    /// someone has seen to it.
     pub fn state(&self, board: &Board, now: Millis) -> SeasonState {
-        let closed = match self.slot {
-            Some(slot) => slot.closed.is_some(),
-            None => is_over(&self.span, board, now),
-        };
-        match closed {
+        let ended = self.slot.is_some_and(|slot| slot.closed.is_some());
+        match ended || is_over(&self.span, board, now) {
             true => SeasonState::Closed,
             false if now >= self.span.ends_at && self.span.ends_at != Millis::MAX => {
                 SeasonState::Closing
@@ -319,12 +317,17 @@ impl<T> Timeline<T> {
                 (self.first, self.begins) = (self.next, *begins);
             }
             Transition::AsOf(as_of) => {
-                self.next_as_of = self.next_as_of.max(as_of.no + 1);
+                self.used_as_of(as_of.no);
                 let last = as_of.dates.iter().map(|(_, at)| *at).max();
                 self.taken_through(last.unwrap_or(Millis::MIN));
             }
             Transition::DropSnapshot(_) => {}
         }
+    }
+
+    /// The number of an as-of instant is given: of a snapshot from elsewhere.
+    pub fn used_as_of(&mut self, no: AsOfNo) {
+        self.next_as_of = self.next_as_of.max(no + 1);
     }
 
     /// Snapshots that were due up to this instant are not due any more.
@@ -347,10 +350,10 @@ impl<T> Timeline<T> {
     }
 
     fn open(&mut self, no: SeasonNo, span: &SeasonSpan, new: impl FnOnce() -> T) {
-        self.next = self.next.max(no + 1);
-        if self.slot(no).is_some() {
+        if no < self.next && self.slot(no).is_some() {
             return;
         }
+        self.next = self.next.max(no + 1);
         // After one that began at the same instant: that one was closed before any time had passed.
         let place = self.slots.partition_point(|slot| slot.span.starts_at <= span.starts_at);
         // One at a time: most boards have few.

@@ -297,7 +297,7 @@ impl History {
         for guard in self.imports.iter() {
             let (key, value) = guard.into_inner()?;
             let seq = import_seq(&key)?;
-            let LogRecord::Scores { board, season, at, mut rows } = postcard::from_bytes(&value)?
+            let LogRecord::Scores { board, season, mut rows } = postcard::from_bytes(&value)?
             else {
                 continue;
             };
@@ -305,7 +305,7 @@ impl History {
             rows.retain(|row| since(&row.player, seq));
             if rows.len() < count {
                 self.room_for(count)?;
-                let record = LogRecord::Scores { board, season, at, rows };
+                let record = LogRecord::Scores { board, season, rows };
                 self.imports.insert(key, postcard::to_stdvec(&record)?)?;
             }
         }

@@ -285,16 +285,10 @@ impl History {
             }
             LogRecord::BoardPut { .. }
             | LogRecord::BoardDeleted { .. }
-            | LogRecord::SeasonOpened { .. }
-            | LogRecord::SeasonEnds { .. }
-            | LogRecord::SeasonClosed { .. }
+            | LogRecord::Season { .. }
             | LogRecord::SeasonFrozen { .. }
-            | LogRecord::SeasonExpired { .. }
-            | LogRecord::SeasonDropped { .. }
-            | LogRecord::SnapshotTaken(_)
             | LogRecord::SnapshotFrozen { .. }
             | LogRecord::SnapshotImported { .. }
-            | LogRecord::SnapshotDropped { .. }
             | LogRecord::ErasuresPurged { .. }
             | LogRecord::KeyPut { .. }
             | LogRecord::KeyDeleted { .. } => {

@@ -14,7 +14,9 @@ use fjall::{Database, Keyspace, OwnedWriteBatch};
 use parking_lot::RwLock;
 use standings_core::{EventId, Millis, PlayerId};
 
-use super::{History, HistoryError, Result, StoredEvent, StoredId, event_key, options, rows::Rows};
+use super::{
+    History, HistoryError, Recorded, Result, StoredEvent, event_key, options, recorded, rows::Rows,
+};
 use crate::record::{BoardNo, Event};
 
 const PREFIX: &str = "ids-";
@@ -51,7 +53,7 @@ impl Ids {
     pub(super) fn add(&self, rows: &mut BTreeMap<i64, Rows>, event: &Event) -> Result<()> {
         let Some(id) = &event.event_id else { return Ok(()) };
         let rows = rows.entry(self.end(event.entry.updated_at)).or_default();
-        rows.push(&[&event.board.to_be_bytes(), id.as_bytes()], &StoredId::of(event))
+        rows.push(&[&event.board.to_be_bytes(), id.as_bytes()], &recorded(event))
     }
 
     /// The keyspace of the span of time that ends so, made if there is none.
@@ -67,7 +69,7 @@ impl Ids {
 
 impl History {
     /// What was answered for an event id.
-    pub(crate) fn event_id(&self, board: BoardNo, id: &EventId) -> Result<Option<StoredId>> {
+    pub(crate) fn event_id(&self, board: BoardNo, id: &EventId) -> Result<Option<Recorded>> {
         let erased = {
             let tail = self.tail.lock();
             if let Some(stored) = tail.event_id(board, id) {
@@ -81,11 +83,11 @@ impl History {
 
     /// What the store has of an id. By its latest use and not by the last span of time: a span of a window that was longer may end
     /// after those of today.
-    fn last_use(&self, key: &[u8]) -> Result<Option<StoredId>> {
-        let mut last: Option<StoredId> = None;
+    fn last_use(&self, key: &[u8]) -> Result<Option<Recorded>> {
+        let mut last: Option<Recorded> = None;
         for ids in self.ids.buckets.read().values() {
             let Some(bytes) = ids.get(key)? else { continue };
-            let stored: StoredId = postcard::from_bytes(&bytes)?;
+            let stored: Recorded = postcard::from_bytes(&bytes)?;
             if last.as_ref().is_none_or(|last| last.entry.updated_at <= stored.entry.updated_at) {
                 last = Some(stored);
             }
@@ -105,7 +107,7 @@ impl History {
         let later = (Bound::Excluded(accepted_at.0), Bound::Unbounded);
         for ids in self.ids.buckets.read().range(later).map(|(_, ids)| ids) {
             if let Some(bytes) = ids.get(&key)?
-                && postcard::from_bytes::<StoredId>(&bytes)?.player.as_str() == player
+                && postcard::from_bytes::<Recorded>(&bytes)?.player.as_str() == player
             {
                 batch.remove(ids, &key[..]);
             }
@@ -119,7 +121,7 @@ impl History {
         for (_, ids) in self.ids.buckets() {
             for guard in ids.iter() {
                 let (key, value) = guard.into_inner()?;
-                let stored: StoredId = postcard::from_bytes(&value)?;
+                let stored: Recorded = postcard::from_bytes(&value)?;
                 let Some((_, at)) = erased.get(&stored.player) else { continue };
                 if stored.entry.updated_at > *at || self.has_event(&stored.player, &key)? {
                     continue;

@@ -12,7 +12,7 @@
 //! |---|---|---|
 //! | `meta` | `position` | the next sequence number to apply, u64 big endian |
 //! | `events` | player, 0, board u32, sequence u64 | [`StoredEvent`] |
-//! | `ids-`*t* | board u32, event id | [`StoredId`], of those accepted in the span of time that ends at *t* |
+//! | `ids-`*t* | board u32, event id | [`Recorded`], of those accepted in the span of time that ends at *t* |
 //! | `friends` | player | [`StoredFriends`](friends::StoredFriends) |
 //! | `bests` | player, 0, board u32 | [`Best`](standings_core::best::Best), of seasons that are gone |
 //! | `players` | player | profile |
@@ -50,7 +50,7 @@ use fjall::{
 };
 use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
-use standings_core::{EventId, Millis, PlayerId, Profile, Score, rule::Entry};
+use standings_core::{EventId, Millis, PlayerId, Profile, Score, decide::Recorded, rule::Entry};
 
 use super::record::{BoardNo, Event, LogRecord, SeasonNo};
 pub(crate) use clearing::Present;
@@ -126,15 +126,6 @@ pub(crate) enum StoredEvent {
     },
 }
 
-/// What was answered for an event id.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct StoredId {
-    pub(crate) player: PlayerId,
-    pub(crate) points: Score,
-    pub(crate) season: SeasonNo,
-    pub(crate) entry: Entry,
-}
-
 impl StoredEvent {
     pub(crate) fn season(&self) -> SeasonNo {
         let (Self::Accepted { season, .. } | Self::Removed { season, .. }) = self;
@@ -152,14 +143,13 @@ impl StoredEvent {
     }
 }
 
-impl StoredId {
-    pub(crate) fn of(event: &Event) -> Self {
-        Self {
-            player: event.player.clone(),
-            points: event.points,
-            season: event.season,
-            entry: event.entry,
-        }
+/// What the id of an event is used for.
+fn recorded(event: &Event) -> Recorded {
+    Recorded {
+        season: event.season,
+        player: event.player.clone(),
+        points: event.points,
+        entry: event.entry,
     }
 }
 

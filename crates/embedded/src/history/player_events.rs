@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use standings_core::{Millis, PlayerId};
+use standings_core::PlayerId;
 
 use super::{History, Result, StoredEvent, event_key, split_event_key, tail::Groups};
-use crate::record::{BoardNo, SeasonNo};
+use crate::record::BoardNo;
 
 /// An event with its board and its number.
 pub(crate) type Numbered = (BoardNo, u64, StoredEvent);
@@ -43,24 +43,6 @@ impl History {
             from = next;
         }
         Ok(boards)
-    }
-
-    /// When a board last accepted a submission of a player, in a season from one on.
-    pub(crate) fn last_accepted(
-        &self,
-        player: &PlayerId,
-        board: BoardNo,
-        since: SeasonNo,
-    ) -> Result<Option<Millis>> {
-        let mut last = None;
-        self.visit_player_events(player, Some(board), u64::MAX, |(_, _, event)| {
-            if let StoredEvent::Accepted { season, entry, .. } = event {
-                last = (season >= since).then_some(entry.updated_at);
-                return false;
-            }
-            true
-        })?;
-        Ok(last)
     }
 
     /// A player's events before a number, newest first, as long as they are wanted: of one board, or of all. What each costs

@@ -9,7 +9,7 @@ use std::{
 
 use standings_core::{EventId, PlayerId, Profile};
 
-use super::{Group, StoredId};
+use super::{Group, Recorded, recorded};
 use crate::record::{BoardNo, LogRecord};
 
 /// Acknowledged records that the store does not have yet, oldest first, and what reads need to find among them.
@@ -41,7 +41,7 @@ pub(super) struct Tail {
     /// Who was erased, and by which record: what the store has of them is from before that.
     erased: Arc<HashMap<PlayerId, u64>>,
     /// What each event id here was last used for, with the number of that record.
-    ids: HashMap<BoardNo, HashMap<EventId, (u64, StoredId)>>,
+    ids: HashMap<BoardNo, HashMap<EventId, (u64, Recorded)>>,
     pub(super) closing: bool,
 }
 
@@ -126,7 +126,7 @@ impl Tail {
                 }
                 LogRecord::Event(event) => {
                     if let Some(id) = &event.event_id {
-                        let stored = StoredId::of(event);
+                        let stored = recorded(event);
                         self.ids.entry(event.board).or_default().insert(id.clone(), (seq, stored));
                     }
                 }
@@ -278,7 +278,7 @@ impl Tail {
         Arc::clone(&self.erased)
     }
 
-    pub(super) fn event_id(&self, board: BoardNo, id: &EventId) -> Option<StoredId> {
+    pub(super) fn event_id(&self, board: BoardNo, id: &EventId) -> Option<Recorded> {
         self.ids.get(&board)?.get(id).map(|(_, stored)| stored.clone())
     }
 

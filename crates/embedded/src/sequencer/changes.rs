@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use standings_core::{Board, BoardId, KeyName, Millis, PlayerId, SeasonId};
+use standings_core::{Board, BoardId, KeyName, PlayerId, SeasonId, timeline::NotEnded};
 
-use super::{Sequencer, seasons::opened};
+use super::{
+    Sequencer,
+    seasons::{emptied, season},
+};
 use crate::{
     erasures::Hidden,
     frozen,
-    keeper::Frozen,
     log::Segment,
-    record::{BoardNo, FrozenFile, LogRecord, SeasonNo},
+    record::{BoardNo, FrozenFile, LogRecord, SeasonNo, Transition},
 };
 use standings_engine::{
     EngineError, FirstStart, Initialised, KeyHash, Put, Result, Role, SeasonRef,
@@ -49,56 +51,27 @@ impl Sequencer {
     }
 
     pub(crate) fn put_board(&mut self, id: &BoardId, definition: &Board) -> Result<Put> {
-        let now = self.shared.clock.now();
-        let (put, board) = {
+        let at = self.now_on(id)?;
+        let (put, board, restart) = {
             let catalog = self.shared.catalog.read();
             match catalog.board(id) {
                 Some(board) => {
-                    let changed = board.definition.change(definition, catalog.has_scores(board));
+                    let changed = board.definition.change(definition, board.has_scores());
                     changed.map_err(|error| EngineError::ImmutableSetting(error.field))?;
-                    if *definition != *board.definition {
-                        self.disturbed.insert(board.no, now);
-                    }
-                    (Put::Changed, board.no)
+                    // What would change the meaning of scores makes a board without any start anew: with the season of the new
+                    // schedule, and apart from the events of players who were taken off, which were decided by the old rule.
+                    let anew = board.definition.change(definition, true).is_err();
+                    (Put::Changed, board.no, anew.then(|| definition.season_at(at).starts_at))
                 }
-                None => (Put::Created, catalog.next_board()),
+                None => (Put::Created, catalog.next_board(), None),
             }
         };
-        let put_board = LogRecord::BoardPut {
-            board,
-            id: id.clone(),
-            definition: definition.to_json(),
-            at: now,
-        };
-        let mut records = vec![put_board];
-        if put == Put::Created {
-            // With its first season at once: a board without one answers nothing.
-            records.push(opened(board, 0, &definition.season_at(now)));
-        } else {
-            records.extend(self.reopen(id, definition, now));
-        }
+        let (id, json) = (id.clone(), definition.to_json());
+        let mut records = vec![LogRecord::BoardPut { board, id, definition: json, at }];
+        records.extend(restart.map(|begins| season(board, Transition::Restart(begins))));
         self.commit(records)?;
         self.schedule(board);
         Ok(put)
-    }
-
-    /// Where a board without scores changes what they would mean, it starts anew: with the season of the new schedule,
-    /// and apart from the events of players who were taken off, which were decided by the old rule.
-    fn reopen(&self, id: &BoardId, definition: &Board, now: Millis) -> Vec<LogRecord> {
-        let catalog = self.shared.catalog.read();
-        let Some(board) = catalog.board(id) else { return Vec::new() };
-        if catalog.has_scores(board) || board.definition.change(definition, true).is_ok() {
-            return Vec::new();
-        }
-        let span = definition.season_at(now);
-        // No season has a score, so nothing is lost with them.
-        let mut records: Vec<LogRecord> = board
-            .seasons
-            .iter()
-            .map(|season| LogRecord::SeasonDropped { board: board.no, season: season.no })
-            .collect();
-        records.push(opened(board.no, board.next_season, &span));
-        records
     }
 
     pub(crate) fn delete_board(&mut self, id: &BoardId) -> Result<()> {
@@ -133,7 +106,7 @@ impl Sequencer {
         which: &SeasonRef,
         player: &PlayerId,
     ) -> Result<Removal> {
-        let now = self.shared.clock.now();
+        let now = self.now_on(id)?;
         let (board, season) = {
             let catalog = self.shared.catalog.read();
             let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
@@ -141,78 +114,61 @@ impl Sequencer {
                 board: id.clone(),
                 season: which.to_string(),
             })?;
-            self.disturbed.insert(board.no, now);
+            let unknown = || EngineError::UnknownPlayer(player.clone());
+            // Without a slot it has no entries.
+            let no = season.no.ok_or_else(unknown)?;
             let Some(live) = season.live() else {
-                return Ok(Removal::Frozen { board: board.no, season: season.no });
+                return Ok(Removal::Frozen { board: board.no, season: no });
             };
             let erased = season.closed;
             let erased = erased.and_then(|closed| Hidden::since(catalog.erased(), closed.erasures));
             if live.read().index().get(player).is_none()
                 || erased.is_some_and(|erased| erased.contains(player))
             {
-                return Err(EngineError::UnknownPlayer(player.clone()));
+                return Err(unknown());
             }
             if season.closed.is_some() {
                 // It may be in the file that is being written.
-                self.removed.entry((board.no, season.no)).or_default().push(player.clone());
+                self.removed.entry((board.no, no)).or_default().push(player.clone());
             }
-            (board.no, season.no)
+            (board.no, no)
         };
         let player = player.clone();
         self.commit(vec![LogRecord::EntryRemoved { board, season, player, at: now }])?;
         Ok(Removal::Done)
     }
 
+    /// Ends a season now: the current one, or a given one.
     pub(crate) fn close_season(
         &mut self,
         id: &BoardId,
         which: Option<&SeasonId>,
     ) -> Result<(SeasonId, SeasonId)> {
-        let now = self.shared.clock.now();
-        let (records, board, closed, ids) = {
+        let now = self.now_on(id)?;
+        let (records, no, ended) = {
             let catalog = self.shared.catalog.read();
             let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
-            let current = &board.seasons[board.current(now)];
-            let unknown = |id: &SeasonId| EngineError::UnknownSeason {
-                board: board.id.clone(),
-                season: id.to_string(),
-            };
-            let season = match which {
-                None => current,
-                Some(id) => {
-                    let mut begun = board.begun(now);
-                    begun.find(|season| season.span.id == *id).ok_or_else(|| unknown(id))?
+            let ended = board.timeline.close_now(&board.definition, which, now);
+            let mut ended = ended.map_err(|why| match why {
+                NotEnded::Unknown => {
+                    let season = which.map_or_else(|| "current".to_owned(), SeasonId::to_string);
+                    EngineError::UnknownSeason { board: id.clone(), season }
                 }
-            };
-            let closed = season.span.id.clone();
-            if season.closed.is_some() {
-                if which.is_none() {
-                    // The clock was set back into a season that has been closed.
-                    return Err(EngineError::Conflict(format!(
-                        "season {closed} is closed already"
-                    )));
+                NotEnded::AlreadyClosed => {
+                    EngineError::Conflict("the current season is closed already".to_owned())
                 }
-                // Where it was ended by hand, what followed is its next part.
-                let rest = board.season_by_id(&closed.next_part()).unwrap_or(current);
-                return Ok((closed, rest.span.id.clone()));
-            }
-            let (no, goal) = (board.no, board.definition.goal());
+            })?;
             let mut records = Vec::new();
-            let mut next = current.span.id.clone();
-            if season.no == current.no {
-                let (ended, rest) = season.span.close_at(now);
-                next = rest.id.clone();
-                let ends_at = ended.ends_at;
-                records.push(LogRecord::SeasonEnds { board: no, season: season.no, ends_at });
-                records.push(opened(no, board.next_season, &rest));
+            for transition in std::mem::take(&mut ended.transitions) {
+                let emptied = emptied(board, &transition);
+                records.push(season(board.no, transition));
+                records.extend(emptied);
             }
-            records.push(LogRecord::SeasonClosed { board: no, season: season.no, goal });
-            (records, no, season.no, (closed, next))
+            (records, board.no, ended)
         };
-        self.commit(records)?;
-        self.schedule(board);
-        self.freeze(board, Frozen::Season(closed), None);
-        Ok(ids)
+        self.commit_seasons(records)?;
+        self.schedule(no);
+        Ok((ended.season, ended.current))
     }
 
     /// The first board and the first admin key, in one step.
@@ -230,7 +186,6 @@ impl Sequencer {
             let (id, definition) = first.board;
             let json = definition.to_json();
             records.push(LogRecord::BoardPut { board: no, id, definition: json, at: now });
-            records.push(opened(no, 0, &definition.season_at(now)));
         }
         if done.admin {
             let (name, hash) = first.admin;

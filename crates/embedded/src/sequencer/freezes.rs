@@ -2,33 +2,22 @@
 
 use std::sync::Arc;
 
-use standings_core::{BoardId, LocalDate, Millis, PlayerId, SeasonId};
+use standings_core::{BoardId, LocalDate, PlayerId};
 use tokio::sync::oneshot;
 
-use super::Sequencer;
+use super::{
+    Sequencer,
+    seasons::{emptied, season as season_record},
+};
 use crate::{
     catalog::{BoardState, Rows},
     erasures::Erased,
     keeper::Frozen,
     out_of_order,
     reads::unwritable,
-    record::{BoardNo, ErasureNo, FrozenFile, LogRecord, SeasonNo, SnapshotNo, Taken},
+    record::{AsOfNo, BoardNo, ErasureNo, FrozenFile, LogRecord, SeasonNo, Transition},
 };
 use standings_engine::{EngineError, Result};
-
-/// What a snapshot of one date is of.
-pub(super) fn taken(
-    board: &BoardState,
-    season: SeasonNo,
-    season_id: SeasonId,
-    date: LocalDate,
-    at: Millis,
-) -> Taken {
-    let (goal, official) =
-        (board.definition.goal(), board.definition.snapshots().map_or(0, |policy| policy.official));
-    let (dates, snapshot) = (vec![(date, at)], board.snapshots.next());
-    Taken { board: board.no, snapshot, season, season_id, dates, goal, official }
-}
 
 impl Sequencer {
     /// A closed season's rows are in a file now, unless others have been put in their place meanwhile.
@@ -88,7 +77,7 @@ impl Sequencer {
     pub(crate) fn store_snapshot(
         &mut self,
         board: BoardNo,
-        snapshot: SnapshotNo,
+        snapshot: AsOfNo,
         file: FrozenFile,
     ) -> Result<()> {
         let mut old: Vec<_> = {
@@ -180,21 +169,18 @@ impl Sequencer {
         &mut self,
         id: &BoardId,
     ) -> Result<(LocalDate, oneshot::Receiver<u64>)> {
-        let now = self.shared.clock.now();
-        let (taken, empty) = {
+        let now = self.now_on(id)?;
+        let (board, snapshot, date, taken, emptied) = {
             let catalog = self.shared.catalog.read();
             let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
-            let season = &board.seasons[board.current(now)];
-            let date = board.definition.local_date(now);
-            (taken(board, season.no, season.span.id.clone(), date, now), season.is_empty())
+            let as_of = board.timeline.as_of_now(&board.definition, now);
+            let (no, date) = (as_of.no, as_of.dates[0].0);
+            let taken = Transition::AsOf(as_of);
+            let emptied = emptied(board, &taken);
+            (board.no, no, date, season_record(board.no, taken), emptied)
         };
-        let (board, snapshot, date) = (taken.board, taken.snapshot, taken.dates[0].0);
-        let mut records = vec![LogRecord::SnapshotTaken(taken)];
-        if empty {
-            let file = Box::default();
-            records.push(LogRecord::SnapshotFrozen { board, snapshot, file });
-        }
-        self.commit(records)?;
+        let empty = emptied.is_some();
+        self.commit([taken].into_iter().chain(emptied).collect())?;
         self.schedule(board);
         let (reply, written) = oneshot::channel();
         if empty {
@@ -233,8 +219,7 @@ impl Sequencer {
                 _ => return Ok(()),
             }
         };
-        self.disturbed.insert(board, self.shared.clock.now());
-        self.commit(vec![LogRecord::SeasonDropped { board, season }])?;
+        self.commit(vec![season_record(board, Transition::Drop(season))])?;
         self.schedule(board);
         self.discard(&[file]);
         Ok(())

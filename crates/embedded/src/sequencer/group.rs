@@ -1,22 +1,23 @@
-//! Deciding a group of submissions, and publishing what was decided.
+//! Deciding a group of submissions by core's rules, on what is in memory and in the history.
 
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use rapidhash::{HashMapExt as _, RapidHashMap, RapidHashSet};
+use rapidhash::RapidHashMap;
 use standings_core::{
-    Board, BoardId, EventId, IndexRecord as Held, Millis, Name, PlayerId, Profile, Rank, SeasonId,
-    board::OncePer,
-    limits::MAX_AHEAD,
-    rule::{Entry, Rejection, Submission, decide, event_time},
+    Board, BoardId, Millis, PlayerId, Profile, Rank, SeasonId,
+    decide::{
+        Accepted, Facts, Names, Outcome as Decided, Pending, Recorded, Rules, SetRow, Wanted,
+    },
+    rule::{Entry, Rejection, Submission},
+    timeline::{Slot, Transition},
 };
 use standings_index::{Spot, WARM};
 use tokio::sync::oneshot;
 
-use super::{Command, Sequencer};
+use super::{Command, Sequencer, seasons::season as season_record};
 use crate::{
-    catalog::{BoardState, Rows, Season},
-    history::StoredId,
+    catalog::{BoardState, SeasonData},
     live::{Live, entry_of},
     mailbox::Reply,
     record::{BoardNo, Event, LogRecord, SeasonNo, SetScore},
@@ -31,25 +32,18 @@ pub(super) struct Draft {
     pub(super) targets: Vec<Target>,
     pub(super) answers: Vec<Answer>,
     /// What this group has decided so far and the standings do not show yet.
-    entries: RapidHashMap<(usize, PlayerId), Entry>,
-    ids: RapidHashMap<(BoardNo, EventId), StoredId>,
-    /// Whom boards have accepted that take one submission per period.
-    accepted: RapidHashSet<(BoardNo, PlayerId)>,
-    profiles: RapidHashMap<PlayerId, Profile>,
-    /// Players that a season may have.
-    max_players: u64,
+    boards: RapidHashMap<BoardNo, Pending>,
+    names: Names,
 }
 
 /// A season that takes events of this group.
-#[derive(Clone)]
 pub(super) struct Target {
     pub(super) board: BoardNo,
     pub(super) season: SeasonNo,
     pub(super) season_id: SeasonId,
     pub(super) definition: Arc<Board>,
-    pub(super) live: Arc<RwLock<Live>>,
-    /// New players that it still takes.
-    room: u64,
+    /// Its rows; none before the group is durable where the group opens the season.
+    pub(super) live: Option<Arc<RwLock<Live>>>,
 }
 
 pub(super) struct DraftEvent {
@@ -75,8 +69,11 @@ pub(super) enum Outcome {
     /// The number of its event.
     Accepted(usize),
     /// Accepted before, in this season if it still takes submissions.
-    Duplicate(StoredId, SeasonId, Option<usize>),
+    Duplicate(Recorded, SeasonId, Option<usize>),
 }
+
+/// What a standing has of a player, and where.
+type Held = (Option<Entry>, Option<Spot>);
 
 impl Draft {
     pub(super) fn records(&mut self) -> Vec<LogRecord> {
@@ -94,116 +91,79 @@ impl Draft {
         }
     }
 
-    fn target(&mut self, board: &BoardState, index: usize) -> Option<usize> {
-        let season = &board.seasons[index];
-        let live = season.live().filter(|_| season.closed.is_none())?;
-        let found = self
-            .targets
-            .iter()
-            .position(|target| target.board == board.no && target.season == season.no);
-        Some(found.unwrap_or_else(|| {
-            let room = {
-                let live = live.read();
-                let players = live.index().len();
-                self.max_players.saturating_sub(players).min(live.index().room())
-            };
+    /// The number of a season of which something is to be shown.
+    fn target(&mut self, board: &BoardState, no: SeasonNo, id: &SeasonId) -> usize {
+        let known = self.targets.iter().rposition(|t| t.board == board.no && t.season == no);
+        known.unwrap_or_else(|| {
+            let slot = board.timeline.slot(no);
             self.targets.push(Target {
                 board: board.no,
-                season: season.no,
-                season_id: season.span.id.clone(),
+                season: no,
+                season_id: id.clone(),
                 definition: Arc::clone(&board.definition),
-                live: Arc::clone(live),
-                room,
+                live: slot.and_then(|slot| slot.data.live()).cloned(),
             });
             self.targets.len() - 1
-        }))
+        })
     }
 
-    /// The player's entry as this group has it, and where the standing has it, which may have been looked up.
-    fn entry(
-        &self,
-        target: usize,
-        player: &PlayerId,
-        ahead: Option<Ahead>,
-    ) -> (Option<Entry>, Option<Spot>) {
-        if let Some(entry) = self.entries.get(&(target, player.clone())) {
-            return (Some(*entry), None);
-        }
-        let Target { live, definition, season, .. } = &self.targets[target];
-        let found = match ahead {
-            Some(ahead) if ahead.season == *season => ahead.found,
-            _ => live.read().index().look_up(player),
-        };
-        found.map(|(record, spot)| (entry_of(definition.order(), record), spot)).unzip()
-    }
-
-    /// Takes room for a new player.
-    fn admit(&mut self, target: usize) -> Result<(), Rejection> {
-        let room = &mut self.targets[target].room;
-        *room = room.checked_sub(1).ok_or(Rejection::BoardFull)?;
-        Ok(())
-    }
-
-    /// Takes room for those of an import who are new; for all of them where there is plenty, because looking everyone up would take
-    /// longer than the rest.
-    fn admit_rows(&mut self, target: usize, rows: &[ScoreRow]) -> Result<()> {
-        const PLENTY: u64 = 1 << 20;
-        let Target { room, live, .. } = &mut self.targets[target];
-        if *room >= PLENTY {
-            *room = room.saturating_sub(rows.len() as u64);
-            return Ok(());
-        }
-        let live = live.read();
-        let mut new = RapidHashSet::default();
-        for (row, number) in rows.iter().zip(1..) {
-            let player = &row.player;
-            let is_new = !self.entries.contains_key(&(target, player.clone()))
-                && live.index().get(player).is_none()
-                && new.insert(player);
-            if is_new && new.len() as u64 > *room {
-                return Err(EngineError::rejected_row(number, Rejection::BoardFull));
-            }
-        }
-        *room -= new.len() as u64;
-        Ok(())
-    }
-
-    /// What an event id was used for, in this group or before.
-    fn recorded(
-        &self,
-        board: BoardNo,
-        id: Option<&EventId>,
-        before: Option<Box<StoredId>>,
-    ) -> Option<StoredId> {
-        let in_group = self.ids.get(&(board, id?.clone())).cloned();
-        in_group.or_else(|| before.map(|stored| *stored))
+    fn open(&mut self, board: BoardNo, transition: Option<Transition>) {
+        self.records.extend(transition.map(|transition| season_record(board, transition)));
     }
 
     fn accept(
         &mut self,
         target: usize,
         player: PlayerId,
-        (previous, spot): (Option<Entry>, Option<Spot>),
+        (previous, spot): Held,
         entry: Entry,
         ranked: bool,
     ) {
-        self.entries.insert((target, player.clone()), entry);
         let ranks = [None; 2];
         self.events.push(DraftEvent { target, player, previous, spot, entry, ranked, ranks });
     }
 
-    fn rename(&mut self, player: &PlayerId, name: Option<Name>, known: Option<Arc<Profile>>) {
-        let Some(name) = name else { return };
-        let profile = match self.profiles.get(player) {
-            Some(profile) => profile.clone(),
-            None => known.map(|profile| Profile::clone(&profile)).unwrap_or_default(),
+    fn renamed(&mut self, player: &PlayerId, profile: Option<Profile>) {
+        let put = |profile| LogRecord::PlayerPut { player: player.clone(), profile };
+        self.records.extend(profile.map(put));
+    }
+
+    /// Takes what became of a submission.
+    fn note(
+        &mut self,
+        board: &BoardState,
+        pending: &Pending,
+        decided: Decided,
+        spot: Option<Spot>,
+    ) -> Outcome {
+        let accepted = match decided {
+            Decided::Accepted(accepted) => accepted,
+            Decided::Duplicate(recorded) => return self.duplicate(board, pending, recorded),
+            Decided::Rejected(rejection) => return Outcome::Rejected(rejection),
         };
-        // Most servers send the name with every score; only a new one is worth a record.
-        if profile.name.as_ref() != Some(&name) {
-            let profile = Profile { name: Some(name), ..profile };
-            self.profiles.insert(player.clone(), profile.clone());
-            self.records.push(LogRecord::PlayerPut { player: player.clone(), profile });
+        let Accepted { opens, season, player, points, event_id, at, previous, entry, renamed } =
+            accepted;
+        let (index, season) = season;
+        self.open(board.no, opens);
+        self.renamed(&player, renamed);
+        let target = self.target(board, season, &pending.seasons()[index].span.id);
+        self.accept(target, player.clone(), (previous, spot), entry, true);
+        let event = Event { board: board.no, season, player, points, event_id, at, entry };
+        self.records.push(LogRecord::Event(event));
+        Outcome::Accepted(self.events.len() - 1)
+    }
+
+    /// Where a submission counted that is repeated. In a season that is past its time it must not count in another.
+    fn duplicate(&mut self, board: &BoardState, pending: &Pending, recorded: Recorded) -> Outcome {
+        let no = recorded.season;
+        if let Some(season) = pending.season_no(no) {
+            let (id, target) = (season.span.id.clone(), self.target(board, no, &season.span.id));
+            return Outcome::Duplicate(recorded, id, Some(target));
         }
+        let id = board.timeline.name_of(&board.definition, no, recorded.entry.at);
+        let open = board.timeline.slot(no).is_some_and(|slot| slot.closed.is_none());
+        let target = open.then(|| self.target(board, no, &id));
+        Outcome::Duplicate(recorded, id, target)
     }
 }
 
@@ -216,11 +176,8 @@ impl Sequencer {
             events: Vec::with_capacity(scores),
             targets: Vec::new(),
             answers: Vec::new(),
-            entries: RapidHashMap::with_capacity(scores),
-            ids: RapidHashMap::default(),
-            accepted: RapidHashSet::default(),
-            profiles: RapidHashMap::default(),
-            max_players: self.shared.options.max_players,
+            boards: RapidHashMap::default(),
+            names: Names::default(),
         };
         for command in commands {
             match command {
@@ -238,7 +195,7 @@ impl Sequencer {
                 }
                 Command::Player { record, reply } => {
                     if let LogRecord::PlayerPut { player, profile } = &record {
-                        draft.profiles.insert(player.clone(), profile.clone());
+                        draft.names.put(player, profile);
                     }
                     draft.records.push(record);
                     draft.answers.push(Answer::Done { reply });
@@ -251,6 +208,26 @@ impl Sequencer {
         draft
     }
 
+    fn rules<'a>(&self, board: &'a BoardState, now: Millis) -> Rules<'a, SeasonData> {
+        Rules {
+            board: &board.definition,
+            timeline: &board.timeline,
+            id_window: self.shared.options.event_id_window,
+            now,
+        }
+    }
+
+    /// New players that a season takes.
+    fn room(&self) -> impl Fn(Option<&Slot<SeasonData>>) -> u64 {
+        let most = self.shared.options.max_players;
+        move |slot| {
+            slot.and_then(|slot| slot.data.live()).map_or(most, |live| {
+                let live = live.read();
+                most.saturating_sub(live.index().len()).min(live.index().room())
+            })
+        }
+    }
+
     fn decide_submissions(
         &self,
         draft: &mut Draft,
@@ -260,26 +237,59 @@ impl Sequencer {
     ) -> Result<Vec<Outcome>> {
         let catalog = self.shared.catalog.read();
         let board = catalog.board(board).ok_or_else(|| EngineError::UnknownBoard(board.clone()))?;
+        let rules = self.rules(board, now);
+        let mut pending = draft.boards.remove(&board.no).unwrap_or_default();
+        let wanted = rules.wanted(&mut pending, &submissions, self.room());
         // Everything that can fail comes first: a batch is refused before any of it is decided.
-        let since = catalog.restarted(board.no);
-        let known = submissions
-            .iter()
-            .map(|submission| self.look_up(board, since, submission, now))
-            .collect::<Result<Vec<_>>>()?;
-        let mut outcomes = Vec::with_capacity(submissions.len());
-        draft.records.reserve(submissions.len());
-        let mut rest = submissions.into_iter();
-        let mut ahead = Vec::new().into_iter();
-        for (number, known) in known.into_iter().enumerate() {
-            if number % WARM == 0 {
-                let players = rest.as_slice().iter().map(|submission| &submission.player);
-                ahead = look_ahead(board, players, now).into_iter();
+        let facts = self.facts(board, &pending, &submissions, &wanted);
+        let (facts, spots) = match facts {
+            Ok(facts) => facts,
+            Err(error) => {
+                draft.boards.insert(board.no, pending);
+                return Err(error);
             }
-            let Some(submission) = rest.next() else { break };
-            let outcome = decide_one(draft, board, submission, known, ahead.next(), now);
-            outcomes.push(outcome.unwrap_or_else(Outcome::Rejected));
-        }
+        };
+        draft.records.reserve(submissions.len());
+        let mut names = std::mem::take(&mut draft.names);
+        let batch = submissions.into_iter().zip(wanted).zip(facts);
+        let batch = batch.map(|((submission, wanted), facts)| (submission, wanted, facts));
+        let decided: Vec<Decided> = rules.decide_batch(&mut pending, &mut names, batch).collect();
+        let told = decided.into_iter().zip(spots);
+        let outcomes =
+            told.map(|(decided, spot)| draft.note(board, &pending, decided, spot)).collect();
+        draft.names = names;
+        draft.boards.insert(board.no, pending);
         Ok(outcomes)
+    }
+
+    /// Looks up what deciding submissions needs, and where the standings have it.
+    fn facts(
+        &self,
+        board: &BoardState,
+        pending: &Pending,
+        submissions: &[Submission],
+        wanted: &[Wanted],
+    ) -> Result<(Vec<Facts>, Vec<Option<Spot>>)> {
+        let held = submissions.iter().zip(wanted).map(|(submission, wanted)| {
+            let season = wanted.season.ok().and_then(|index| pending.seasons()[index].no);
+            (season, &submission.player)
+        });
+        let held = look_up(board, &held.collect::<Vec<_>>());
+        let mut facts = Vec::with_capacity(submissions.len());
+        let mut spots = Vec::with_capacity(submissions.len());
+        for (submission, (entry, spot)) in submissions.iter().zip(held) {
+            let recorded = match &submission.event_id {
+                Some(id) => self.shared.read_history(|history| history.event_id(board.no, id))?,
+                None => None,
+            };
+            let profile = match &submission.user_name {
+                Some(_) => self.known_profile(&submission.player)?,
+                None => None,
+            };
+            facts.push(Facts { entry, recorded: recorded.map(Box::new), profile });
+            spots.push(spot);
+        }
+        Ok((facts, spots))
     }
 
     /// A player's profile as the last group left it. The readers' cache will not do: it may be a moment behind, and what
@@ -293,73 +303,6 @@ impl Sequencer {
         Ok(loaded)
     }
 
-    /// Whether a board may have accepted a submission of a player in this period. It has left an entry of this period then,
-    /// in a season that was not closed before it; unless that was taken off, its season was deleted, or its grace was cut short,
-    /// which is known of this run alone. An import leaves such entries as well, so this is no proof. The ledger has it, and reading that takes
-    /// much longer.
-    fn may_have_accepted(
-        &self,
-        board: &BoardState,
-        period: OncePer,
-        player: &PlayerId,
-        now: Millis,
-    ) -> bool {
-        let is_now = |at: Millis| board.definition.same_period(period, at, now);
-        let disturbed = self.disturbed.get(&board.no).is_some_and(|at| is_now(*at));
-        if disturbed || is_now(self.opened_at) {
-            return true;
-        }
-        for season in board.seasons.iter().rev() {
-            // Seasons are closed some moments after their time.
-            let over = season.span.ends_at.plus(board.definition.grace()).plus(MAX_AHEAD);
-            if season.closed.is_some() && over < now && !is_now(over) {
-                return false;
-            }
-            let found = match &season.rows {
-                Rows::Live(live) => live.read().index().get(player).map(|held| held.updated_at),
-                Rows::Frozen(file) => {
-                    let row = self.shared.frozen.get(file).and_then(|rows| rows.row_of(player));
-                    // What cannot be read may hold anything.
-                    let Ok(row) = row else { return true };
-                    row.map(|(_, record, _)| record.updated_at)
-                }
-            };
-            if found.is_some_and(is_now) {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// What the history knows that deciding a submission needs.
-    fn look_up(
-        &self,
-        board: &BoardState,
-        since: SeasonNo,
-        submission: &Submission,
-        now: Millis,
-    ) -> Result<Known> {
-        let window = self.shared.options.event_id_window;
-        let recorded = match &submission.event_id {
-            Some(id) => self.shared.read_history(|history| history.event_id(board.no, id))?,
-            None => None,
-        };
-        let recorded = recorded
-            .filter(|stored| stored.season >= since && now < stored.entry.updated_at.plus(window));
-        let profile = match &submission.user_name {
-            Some(_) => self.known_profile(&submission.player)?,
-            None => None,
-        };
-        let player = &submission.player;
-        let last = match board.definition.once_per() {
-            Some(period) if self.may_have_accepted(board, period, player, now) => self
-                .shared
-                .read_history(|history| history.last_accepted(player, board.no, since))?,
-            _ => None,
-        };
-        Ok(Known { recorded: recorded.map(Box::new), profile, last })
-    }
-
     fn decide_rows(
         &self,
         draft: &mut Draft,
@@ -370,127 +313,88 @@ impl Sequencer {
     ) -> Result<ScoresSet> {
         let catalog = self.shared.catalog.read();
         let board = catalog.board(board).ok_or_else(|| EngineError::UnknownBoard(board.clone()))?;
-        let season = board.current(now);
-        let set = scores_set(board, &board.seasons[season]);
+        let set = scores_set(board, now);
         if let Some(begun) = begun.filter(|begun| *begun != set) {
             return Err(EngineError::SeasonEnded(begun.season));
         }
-        let mut profiles = Vec::with_capacity(rows.len());
-        for (row, number) in rows.iter().zip(1..) {
-            if row.at.is_some_and(|at| at > now.plus(MAX_AHEAD)) {
-                return Err(EngineError::rejected_row(number, Rejection::AtInFuture));
-            }
-            profiles.push(match &row.user_name {
-                Some(_) => self.known_profile(&row.player)?,
-                None => None,
-            });
-        }
-        let target = draft.target(board, season).ok_or_else(|| {
+        let profiles = rows.iter().map(|row| match &row.user_name {
+            Some(_) => self.known_profile(&row.player),
+            None => Ok(None),
+        });
+        let profiles = profiles.collect::<Result<Vec<_>>>()?;
+        let mut pending = draft.boards.remove(&board.no).unwrap_or_default();
+        let done = self.set_rows(draft, board, &mut pending, rows, profiles, now);
+        draft.boards.insert(board.no, pending);
+        done.map(|()| set)
+    }
+
+    fn set_rows(
+        &self,
+        draft: &mut Draft,
+        board: &BoardState,
+        pending: &mut Pending,
+        rows: Vec<ScoreRow>,
+        profiles: Vec<Option<Arc<Profile>>>,
+        now: Millis,
+    ) -> Result<()> {
+        let rules = self.rules(board, now);
+        let season = rules.season_at(pending, now, self.room()).ok_or_else(|| {
             let why = "the current season is being closed".into();
             EngineError::Unavailable { why, retry_after: super::RETRY_AFTER }
         })?;
-        draft.admit_rows(target, &rows)?;
+        let no = pending.seasons()[season].no;
+        let held = look_up(board, &rows.iter().map(|row| (no, &row.player)).collect::<Vec<_>>());
+        let wanted = rows.iter().zip(&held).map(|(row, (entry, _))| (set_row(row), *entry));
+        let checked = rules.check_rows(pending, season, &wanted.collect::<Vec<_>>());
+        checked.map_err(|(row, why)| EngineError::rejected_row(row as u64 + 1, why))?;
         let mut scores = Vec::with_capacity(rows.len());
-        for (row, profile) in rows.into_iter().zip(profiles) {
-            draft.rename(&row.player, row.user_name, profile);
-            let score =
-                SetScore { player: row.player, score: row.score, at: row.at.unwrap_or(now) };
-            // What the player had does not matter, and nobody is told.
-            draft.accept(target, score.player.clone(), (None, None), score.entry(now), false);
-            scores.push(score);
+        let mut number = None;
+        for ((row, held), profile) in rows.into_iter().zip(held).zip(profiles) {
+            let (opens, no, entry) = rules.set(pending, season, set_row(&row), held.0);
+            draft.open(board.no, opens);
+            let renamed = draft.names.rename(&row.player, row.user_name, profile.as_deref());
+            draft.renamed(&row.player, renamed);
+            let target = draft.target(board, no, &pending.seasons()[season].span.id);
+            // Nobody is told the ranks.
+            draft.accept(target, row.player.clone(), held, entry, false);
+            scores.push(SetScore { player: row.player, entry });
+            number = Some(no);
         }
-        if !scores.is_empty() {
-            let Target { board, season, .. } = draft.targets[target];
-            draft.records.push(LogRecord::Scores { board, season, at: now, rows: scores });
+        if let Some(season) = number {
+            draft.records.push(LogRecord::Scores { board: board.no, season, rows: scores });
         }
-        Ok(set)
+        Ok(())
     }
 }
 
-/// A season in which scores are set. Numbers are never used twice.
-fn scores_set(board: &BoardState, season: &Season) -> ScoresSet {
-    let cursor = Cursor::of(&[&board.no, &season.no]);
-    ScoresSet { season: season.span.id.clone(), cursor }
+fn set_row(row: &ScoreRow) -> SetRow<'_> {
+    SetRow { player: &row.player, score: row.score, at: row.at }
 }
 
-/// What the standing of a season has of a player.
-struct Ahead {
-    season: SeasonNo,
-    found: Option<(Held, Spot)>,
+/// The season in which scores are set. A season of a board has its name for good, unless the board starts anew.
+fn scores_set(board: &BoardState, now: Millis) -> ScoresSet {
+    let season = board.timeline.current(&board.definition, now).span.id.clone();
+    let cursor = Cursor::of(&[&board.no, &board.timeline.first_no(), &season]);
+    ScoresSet { season, cursor }
 }
 
-/// Looks the next few players up in the current season, all at once: one by one they would wait for memory. Until the group is
-/// published nothing there changes.
-fn look_ahead<'a>(
-    board: &BoardState,
-    players: impl Iterator<Item = &'a PlayerId>,
-    now: Millis,
-) -> Vec<Ahead> {
-    let mut ahead = Vec::new();
-    if let Some(season) = board.seasons.get(board.current(now))
-        && let Some(live) = season.live()
-    {
-        let players: Vec<&str> = players.take(WARM).map(PlayerId::as_str).collect();
-        ahead.reserve(players.len());
-        let found = |found| ahead.push(Ahead { season: season.no, found });
-        live.read().index().look_up_many(&players, found);
-    }
-    ahead
-}
-
-/// What the history knows of a submission. There is one of each of a group, and nearly all are empty: it is small.
-struct Known {
-    recorded: Option<Box<StoredId>>,
-    profile: Option<Arc<Profile>>,
-    /// When the board last accepted a submission of the player, where it matters.
-    last: Option<Millis>,
-}
-
-/// Decides one submission. From here on nothing can fail but the submission itself.
-fn decide_one(
-    draft: &mut Draft,
-    board: &BoardState,
-    submission: Submission,
-    known: Known,
-    ahead: Option<Ahead>,
-    now: Millis,
-) -> Result<Outcome, Rejection> {
-    if let Some(stored) = draft.recorded(board.no, submission.event_id.as_ref(), known.recorded) {
-        if stored.player != submission.player || stored.points != submission.points {
-            return Err(Rejection::EventIdReused);
+/// Looks players up in their seasons, some at once: one by one they would wait for memory. Until the group is published nothing there
+/// changes.
+fn look_up(board: &BoardState, wanted: &[(Option<SeasonNo>, &PlayerId)]) -> Vec<Held> {
+    let order = board.definition.order();
+    let mut held = Vec::with_capacity(wanted.len());
+    for run in wanted.chunk_by(|a, b| a.0 == b.0) {
+        let slot = run[0].0.and_then(|no| board.timeline.slot(no));
+        let Some(live) = slot.and_then(|slot| slot.data.live()) else {
+            held.extend(run.iter().map(|_| (None, None)));
+            continue;
+        };
+        for few in run.chunks(WARM) {
+            let players: Vec<&str> = few.iter().map(|(_, player)| player.as_str()).collect();
+            live.read().index().look_up_many(&players, |found| {
+                held.push(found.map(|(record, spot)| (entry_of(order, record), spot)).unzip());
+            });
         }
-        if let Some(index) = board.seasons.iter().rposition(|season| season.no == stored.season) {
-            let season_id = board.seasons[index].span.id.clone();
-            return Ok(Outcome::Duplicate(stored, season_id, draft.target(board, index)));
-        }
-        // It counted in a season that is past its time, and must not count in another.
-        let season_id = board.definition.season_at(stored.entry.at).id;
-        return Ok(Outcome::Duplicate(stored, season_id, None));
     }
-    let at = event_time(&submission, now)?;
-    let target = board
-        .season_at(at)
-        .and_then(|index| draft.target(board, index))
-        .ok_or(Rejection::SeasonClosed)?;
-    let (previous, spot) = draft.entry(target, &submission.player, ahead);
-    let once = board.definition.once_per().is_some();
-    let in_group = once && draft.accepted.contains(&(board.no, submission.player.clone()));
-    let last = if in_group { Some(now) } else { known.last };
-    let entry = decide(&board.definition, previous, last, &submission, at, now)?;
-    if previous.is_none() {
-        draft.admit(target)?;
-    }
-    let Submission { player, points, event_id, user_name, .. } = submission;
-    draft.rename(&player, user_name, known.profile);
-    let season = draft.targets[target].season;
-    let event = Event { board: board.no, season, player, points, event_id, at, entry };
-    if let Some(id) = &event.event_id {
-        draft.ids.insert((board.no, id.clone()), StoredId::of(&event));
-    }
-    if once {
-        draft.accepted.insert((board.no, event.player.clone()));
-    }
-    draft.accept(target, event.player.clone(), (previous, spot), entry, true);
-    draft.records.push(LogRecord::Event(event));
-    Ok(Outcome::Accepted(draft.events.len() - 1))
+    held
 }

@@ -1,10 +1,14 @@
 //! Standings from elsewhere, put in place whole.
 
-use standings_core::{BoardId, LocalDate, Millis, SeasonId, SeasonSpan, board::Ties, span::Keep};
+use standings_core::{
+    BoardId, LocalDate, Millis, SeasonId,
+    board::Ties,
+    span::Keep,
+    timeline::{NotPlaced, Placed},
+};
 
-use super::{Sequencer, freezes::taken, seasons::opened};
+use super::{Sequencer, seasons::season as season_record};
 use crate::{
-    catalog::BoardState,
     import::{Begun, Importing, Target},
     record::{BoardNo, FrozenFile, LogRecord, SeasonNo},
 };
@@ -22,54 +26,34 @@ pub(crate) struct Prepared {
     pub(crate) ties: Ties,
 }
 
-/// An error where a season is past what its board keeps: it would be gone at once.
-fn kept(board: &BoardState, span: &SeasonSpan, now: Millis) -> Result<()> {
-    let later =
-        board.seasons.iter().filter(|s| s.closed.is_some() && s.span.starts_at >= span.ends_at);
-    let (keep, zone) = (board.definition.keep(), board.definition.zone());
-    if keep.is_expired(span.ends_at, now, later.count() as u64, zone) {
-        let (board, what) = (board.id.clone(), format!("season {}", span.id));
-        return Err(EngineError::PastRetention { board, what, setting: "keep" });
-    }
-    Ok(())
-}
-
 impl Sequencer {
-    /// The place of a season to be imported: it must be over. One that the board has never had gets a number.
+    /// The place of a season to be imported: it must be over. One that has no entries yet gets a number.
     pub(crate) fn place_import(
-        &self,
+        &mut self,
         id: &BoardId,
         season: &SeasonId,
-    ) -> Result<(BoardNo, SeasonNo, SeasonSpan, bool)> {
-        let now = self.shared.clock.now();
+    ) -> Result<(BoardNo, Placed)> {
+        let now = self.now_on(id)?;
         let catalog = self.shared.catalog.read();
         let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
-        if let Some(found) = board.season_by_id(season) {
-            if found.closed.is_none() {
-                return Err(EngineError::SeasonOpen(season.clone()));
+        let placed = board.timeline.place_import(&board.definition, season, now);
+        let placed = placed.map_err(|why| match why {
+            NotPlaced::Open => EngineError::SeasonOpen(season.clone()),
+            NotPlaced::Unknown => {
+                EngineError::UnknownSeason { board: id.clone(), season: season.to_string() }
             }
-            kept(board, &found.span, now)?;
-            return Ok((board.no, found.no, found.span.clone(), true));
-        }
-        let span = board.definition.season_named(season);
-        let free = |span: &SeasonSpan| {
-            let mut seasons = board.seasons.iter().map(|season| &season.span);
-            !seasons.any(|s| s.starts_at < span.ends_at && span.starts_at < s.ends_at)
-        };
-        match span.filter(|span| span.ends_at <= now && free(span)) {
-            Some(span) => {
-                kept(board, &span, now)?;
-                Ok((board.no, board.next_season, span, false))
-            }
-            None => {
-                Err(EngineError::UnknownSeason { board: id.clone(), season: season.to_string() })
-            }
-        }
+            NotPlaced::TooOld => EngineError::PastRetention {
+                board: id.clone(),
+                what: format!("season {season}"),
+                setting: "keep",
+            },
+        })?;
+        Ok((board.no, placed))
     }
 
     /// What an import begins on, and when scores were reached that come without a time.
     pub(crate) fn begin_import(
-        &self,
+        &mut self,
         id: &BoardId,
         target: &Target,
     ) -> Result<(Begun, Millis, Importing)> {
@@ -93,14 +77,14 @@ impl Sequencer {
     }
 
     /// When scores of an import were reached that come without a time; an error where the target cannot be imported.
-    fn import_time(&self, id: &BoardId, target: &Target) -> Result<Millis> {
+    fn import_time(&mut self, id: &BoardId, target: &Target) -> Result<Millis> {
         match target {
             Target::Season(season) => {
-                let (_, _, span, _) = self.place_import(id, season)?;
-                Ok(Millis(span.ends_at.0 - 1))
+                let (_, placed) = self.place_import(id, season)?;
+                Ok(Millis(placed.span.ends_at.0 - 1))
             }
             Target::Snapshot(date) => {
-                let now = self.shared.clock.now();
+                let now = self.now_on(id)?;
                 let catalog = self.shared.catalog.read();
                 let board =
                     catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
@@ -138,7 +122,7 @@ impl Sequencer {
         let unknown = || EngineError::UnknownBoard(id.clone());
         let (board, season) = match target {
             Target::Season(season) => {
-                let (board, no, span, _) = self.place_import(id, season)?;
+                let (board, Placed { no, span, .. }) = self.place_import(id, season)?;
                 (board, Some((no, span.starts_at)))
             }
             Target::Snapshot(_) => {
@@ -154,7 +138,7 @@ impl Sequencer {
             let goal = closed.map_or(state.definition.goal(), |closed| closed.goal);
             let goal = goal.filter(|_| season.is_some());
             let goal = goal.map(|goal| state.definition.order().fold(goal));
-            let number = season.map_or_else(|| state.snapshots.next(), |(no, _)| no);
+            let number = season.map_or_else(|| state.timeline.next_as_of(), |(no, _)| no);
             (number, goal, state.definition.ties())
         };
         Ok(Prepared { board, season, name: self.new_name(board, number), goal, ties })
@@ -168,8 +152,6 @@ impl Sequencer {
         target: &Target,
         file: &FrozenFile,
     ) -> Result<()> {
-        let board = self.shared.catalog.read().board(id).map(|board| board.no);
-        self.disturbed.extend(board.map(|board| (board, self.shared.clock.now())));
         // Again: writing the file took a while.
         let done = self.check_begun(id, begun).and_then(|()| match target {
             Target::Season(season) => self.import_season(id, season, file.clone()),
@@ -180,37 +162,28 @@ impl Sequencer {
     }
 
     fn import_season(&mut self, id: &BoardId, season: &SeasonId, file: FrozenFile) -> Result<()> {
-        let (board, no, span, exists) = self.place_import(id, season)?;
-        if exists {
+        let (board, Placed { no, transitions, .. }) = self.place_import(id, season)?;
+        if transitions.is_empty() {
             return self.frozen(board, no, file, None);
         }
-        let goal = self.shared.catalog.read().board_no(board).and_then(|b| b.definition.goal());
-        self.commit(vec![
-            opened(board, no, &span),
-            LogRecord::SeasonClosed { board, season: no, goal },
-            LogRecord::SeasonFrozen { board, season: no, file: Box::new(file) },
-        ])?;
+        let mut records: Vec<LogRecord> =
+            transitions.into_iter().map(|transition| season_record(board, transition)).collect();
+        records.push(LogRecord::SeasonFrozen { board, season: no, file: Box::new(file) });
+        self.commit(records)?;
         self.schedule(board);
         Ok(())
     }
 
     fn import_snapshot(&mut self, id: &BoardId, date: LocalDate, file: FrozenFile) -> Result<()> {
         let at = self.import_time(id, &Target::Snapshot(date))?;
-        let (taken, old) = {
+        let (board, as_of, old) = {
             let catalog = self.shared.catalog.read();
             let board = catalog.board(id).ok_or_else(|| EngineError::UnknownBoard(id.clone()))?;
-            let found = board.seasons.get(board.current(at)).filter(|s| s.span.contains(at));
-            let (season, season_id) = match found {
-                Some(season) => (season.no, season.span.id.clone()),
-                // Before the board's first season: only the name counts.
-                None => (SeasonNo::MAX, board.definition.season_at(at).id),
-            };
             let old: Vec<_> = board.files().cloned().collect();
-            (taken(board, season, season_id, date, at), old)
+            (board.no, board.timeline.as_of_then(&board.definition, date, at), old)
         };
-        let board = taken.board;
-        let (taken, file) = (Box::new(taken), Box::new(file));
-        self.commit(vec![LogRecord::SnapshotImported { taken, file }])?;
+        let (as_of, file) = (Box::new(as_of), Box::new(file));
+        self.commit(vec![LogRecord::SnapshotImported { board, as_of, file }])?;
         self.schedule(board);
         self.discard(&old);
         Ok(())

@@ -178,6 +178,8 @@ pub(crate) struct Sequencer {
     /// When each board next needs attention: a season to open or to close.
     deadlines: BTreeSet<(Millis, BoardNo)>,
     deadline_of: HashMap<BoardNo, Millis>,
+    /// Whether the disk took nothing of what is due when it was last asked.
+    refused: bool,
     /// The position of the newest checkpoint, and the size of the log then.
     checkpoint: u64,
     log_bytes_at_checkpoint: u64,
@@ -192,9 +194,6 @@ pub(crate) struct Sequencer {
     /// Profiles as this thread knows them: it is the only one that changes them, so they are never stale here.
     profiles: quick_cache::sync::Cache<PlayerId, Option<Arc<Profile>>>,
     last_sync: Instant,
-    opened_at: Millis,
-    /// When each board was last changed in this run in a way by which [`Self::may_have_accepted`] can miss an entry.
-    disturbed: HashMap<BoardNo, Millis>,
     /// Reused by every group.
     payload: Vec<u8>,
 }
@@ -210,14 +209,13 @@ impl Sequencer {
     ) -> Self {
         let log_bytes_at_checkpoint = log.bytes().saturating_sub(replayed_bytes);
         let mut sequencer = Self {
-            opened_at: shared.clock.now(),
-            disturbed: HashMap::new(),
             shared,
             log,
             commands,
             jobs,
             deadlines: BTreeSet::new(),
             deadline_of: HashMap::new(),
+            refused: false,
             checkpoint,
             log_bytes_at_checkpoint,
             checkpointing: Checkpointing::No,
@@ -236,33 +234,28 @@ impl Sequencer {
     /// Works until told to stop.
     pub(crate) fn run(mut self) {
         loop {
-            // Seasons first: what arrives at a boundary finds the season that its time belongs to.
-            // A disk that refuses now is asked again when something is to be decided.
-            let _ = self.roll_seasons(self.shared.clock.now());
             let first = match self.commands.recv_timeout(self.patience()) {
                 Ok(command) => Some(command),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => Some(Command::Stop),
             };
+            let (group, change) = first.map_or_else(Default::default, |first| self.drain(first));
+            // One reading of the clock for all: what is due by it on a board comes before what is decided at it.
+            let now = self.shared.clock.now();
+            let rolled = self.roll_portion(now);
+            // A disk that refuses now is asked again when something is to be decided, and later.
+            self.refused = rolled.is_err();
+            if !group.is_empty() {
+                match self.roll_boards(&self.boards_of(&group, now), now) {
+                    Ok(()) => self.commit_group(group, now),
+                    Err(_) => refuse(group),
+                }
+            }
             let mut stop = false;
-            if let Some(first) = first {
-                let (group, change) = self.drain(first);
-                // One reading of the clock for both: a season that an event may lie in by this time is open by this time.
-                let now = self.shared.clock.now();
-                let rolled = self.roll_seasons(now);
-                if !group.is_empty() {
-                    // Decided against the seasons of a time that is over, a score would be refused for good, or counted
-                    // in a season that has ended.
-                    match rolled {
-                        Ok(()) => self.commit_group(group, now),
-                        Err(_) => refuse(group),
-                    }
-                }
-                match change {
-                    Some(Command::Change(change)) => change(&mut self),
-                    Some(Command::Stop) => stop = true,
-                    _ => {}
-                }
+            match change {
+                Some(Command::Change(change)) => change(&mut self),
+                Some(Command::Stop) => stop = true,
+                _ => {}
             }
             self.sync_if_due();
             self.housekeeping();
@@ -272,7 +265,25 @@ impl Sequencer {
         }
     }
 
+    /// The boards of a group, if anything is due at all.
+    fn boards_of(&self, group: &[Command], now: Millis) -> Vec<BoardNo> {
+        if self.deadlines.first().is_none_or(|(due, _)| *due > now) {
+            return Vec::new();
+        }
+        let catalog = self.shared.catalog.read();
+        let ids = group.iter().filter_map(|command| match command {
+            Command::Submit { board, .. } | Command::Set { board, .. } => Some(board),
+            Command::Player { .. } | Command::Change(_) | Command::Stop => None,
+        });
+        let boards: BTreeSet<BoardNo> = ids.filter_map(|id| Some(catalog.board(id)?.no)).collect();
+        boards.into_iter().collect()
+    }
+
     fn patience(&self) -> Duration {
+        let more = self.deadlines.first().is_some_and(|(due, _)| *due <= self.shared.clock.now());
+        if more && !self.refused {
+            return Duration::ZERO;
+        }
         match self.shared.options.durability {
             Durability::Interval(interval) if self.log.durable_seq() < self.log.next_seq() => {
                 interval.saturating_sub(self.last_sync.elapsed()).min(TICK)
@@ -347,7 +358,7 @@ impl Sequencer {
 
     /// Does what is due, and makes it durable for the history. Says when something is due next.
     pub(super) fn catch_up(&mut self) -> Result<Option<Millis>> {
-        self.roll_seasons(self.shared.clock.now())?;
+        self.roll_all(self.shared.clock.now())?;
         if self.log.durable_seq() < self.log.next_seq() {
             self.sync()?;
         }

@@ -21,8 +21,9 @@ const PUBLISH_ROWS: usize = 256;
 
 impl Sequencer {
     /// Shows a durable group to readers and answers those who sent it.
-    pub(super) fn publish_draft(&self, mut draft: Draft, group: Option<Group>) {
+    pub(super) fn publish_draft(&mut self, mut draft: Draft, group: Option<Group>) {
         if let Some(group) = group {
+            self.open_seasons(&mut draft.targets, &group);
             publish_events(&draft.targets, &mut draft.events);
             for record in &group.records {
                 if let LogRecord::Scores { board, .. } = record {
@@ -45,6 +46,26 @@ impl Sequencer {
         }
         post.deliver();
     }
+
+    /// Opens the seasons that a group is the first to count in.
+    fn open_seasons(&mut self, targets: &mut [Target], group: &Group) {
+        let opens = group.records.iter().filter(|r| matches!(r, LogRecord::Season { .. }));
+        let opens: Vec<&LogRecord> = opens.collect();
+        if opens.is_empty() {
+            return;
+        }
+        self.shared.apply(opens.iter().copied());
+        let catalog = self.shared.catalog.read();
+        for target in targets.iter_mut().filter(|target| target.live.is_none()) {
+            target.live = catalog.live(target.board, target.season).cloned();
+        }
+        drop(catalog);
+        for record in opens {
+            if let LogRecord::Season { board, .. } = record {
+                self.schedule(*board);
+            }
+        }
+    }
 }
 
 /// Applies events in order and notes the ranks before and after each.
@@ -55,7 +76,8 @@ fn publish_events(targets: &[Target], events: &mut [DraftEvent]) {
             let target = &targets[run[0].target];
             // The one lock is released before the other is taken.
             drop(locked.take());
-            let live = locked.insert(target.live.write_arc());
+            let live = target.live.as_ref().expect("a season with events is open");
+            let live = locked.insert(live.write_arc());
             for few in run.chunks_mut(WARM) {
                 warm(live, target, few);
                 for event in few {
@@ -133,6 +155,6 @@ impl Draft {
 
     fn rank_now(&self, target: usize, player: &PlayerId) -> Option<Rank> {
         let Target { live, definition, .. } = &self.targets[target];
-        rank(&live.read(), definition.ties(), player)
+        rank(&live.as_ref()?.read(), definition.ties(), player)
     }
 }

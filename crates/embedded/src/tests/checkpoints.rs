@@ -9,7 +9,7 @@ use std::{
 };
 
 use parking_lot::RwLock;
-use standings_core::{IndexRecord as Row, Millis, Position, SeasonId, SortKey};
+use standings_core::{IndexRecord as Row, Millis, Position, SortKey, timeline::Transition};
 
 use super::kit::{board, definition, player};
 use crate::{
@@ -33,13 +33,9 @@ fn catalog() -> Catalog {
         definition: json,
         at: Millis(0),
     });
-    catalog.apply(&LogRecord::SeasonOpened {
-        board: 0,
-        season: 0,
-        id: SeasonId::parse("all").unwrap(),
-        starts_at: Millis::MIN,
-        ends_at: Millis::MAX,
-    });
+    let span = catalog.board_no(0).unwrap().definition.season_at(Millis(0));
+    let transition = Box::new(Transition::Open(0, span));
+    catalog.apply(&LogRecord::Season { board: 0, transition });
     catalog
 }
 

@@ -63,8 +63,11 @@ async fn a_season_that_goes_costs_what_it_had() {
     .await;
     assert_eq!(events(&engine), 2005);
     home.clock().advance(Millis(2 * HOUR));
-    let seasons = || engine.shared.catalog.read().board(&board("hours")).unwrap().seasons.len();
-    until("its season goes", || seasons() == 2).await;
+    let seasons = || {
+        let catalog = engine.shared.catalog.read();
+        catalog.board(&board("hours")).unwrap().timeline.slots().len()
+    };
+    until("its season goes", || seasons() == 0).await;
     assert_eq!(events(&engine), 2000);
     // Three events of players in its file, and two of who is not.
     assert_eq!(engine.shared.history.looks(), 5);

@@ -8,7 +8,10 @@ use std::{
 use standings_core::{BoardId, Millis, rule::Rejection};
 
 use super::kit::{InDirectory, board, definition, event, points, standing, submit, times, tried};
-use crate::{Options, check, rebuild, record::LogRecord};
+use crate::{
+    Options, check, rebuild,
+    record::{LogRecord, Transition},
+};
 use standings_engine::{
     Clock as _, SeasonRef, SeasonState, SeasonsQuery, StandingRef,
     conformance::{Fixture as _, World, decided, model::Random},
@@ -123,7 +126,8 @@ impl Walk {
                 let id = season.span.id.to_string();
                 assert!(season.span.starts_at <= season.span.ends_at, "{season:?}");
                 assert!(ids.insert(id.clone()), "{id} is there twice");
-                if season.state == SeasonState::Closed {
+                // Without entries it is a matter of the clock alone.
+                if season.state == SeasonState::Closed && season.players > 0 {
                     self.closed.insert((index, id));
                 } else {
                     assert!(!self.closed.contains(&(index, id.clone())), "{id} was closed");
@@ -225,7 +229,8 @@ async fn a_season_whose_end_moves_is_opened_once_and_met_by_the_next() {
         submit(&*home.engine(), &id, points("a", 1)).await.unwrap();
         // As it was by the rules before.
         let ends_at = midnight.plus(Millis(moved));
-        let old = vec![LogRecord::SeasonEnds { board: 0, season: 0, ends_at }];
+        let transition = Box::new(Transition::Ends(0, ends_at));
+        let old = vec![LogRecord::Season { board: 0, transition }];
         home.embedded().shared.queue.change(|s| s.commit(old)).await.unwrap();
         home.restart().await;
         for (at, season) in [

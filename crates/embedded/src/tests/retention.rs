@@ -6,19 +6,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use standings_core::{
-    Millis,
-    rule::{Rejection, Submission},
-};
+use standings_core::Millis;
 
 use super::{
     kit::{InDirectory, board, definition, event, player, points, submit},
     script::settled,
 };
-use crate::{Durability, Embedded, Options, check, import::Target, rebuild, record::FrozenFile};
+use crate::{
+    Durability, Embedded, Options, check, import::Target, rebuild, record::FrozenFile,
+    sequencer::Sequencer,
+};
 use standings_engine::{
-    Engine, EngineError, PlayerSeasonsQuery,
-    conformance::{Fixture as _, World, decided},
+    Engine, EngineError, PageQuery, PlayerSeasonsQuery, StandingRef,
+    conformance::{Fixture as _, World},
 };
 
 const HOUR: i64 = 3_600_000;
@@ -164,7 +164,8 @@ async fn bests_of_an_expired_season_wait_for_room_on_the_disk() {
     home.clock().advance(Millis(DAY));
     let expired = || {
         let catalog = engine.shared.catalog.read();
-        catalog.board(&board("b")).unwrap().seasons.iter().filter(|season| season.expired).count()
+        let board = catalog.board(&board("b")).unwrap();
+        board.timeline.slots().iter().filter(|slot| slot.expired).count()
     };
     until("it is expired", || expired() == 1).await;
     // It is tried with every purge.
@@ -291,7 +292,7 @@ async fn a_board_created_anew_while_an_import_is_written_does_not_get_its_file()
     let file = FrozenFile { name, players: 1, ..FrozenFile::default() };
     let finished = queue.change(move |s| s.finish_import(&id, begun, &target, &file)).await;
     assert!(matches!(finished, Err(EngineError::Conflict(_))), "{finished:?}");
-    assert_eq!(engine.shared.catalog.read().board(&board("b")).unwrap().seasons.len(), 1);
+    assert!(engine.shared.catalog.read().board(&board("b")).unwrap().timeline.slots().is_empty());
     assert_eq!(files(&home), 0);
     engine.shutdown().await;
 }
@@ -376,60 +377,6 @@ async fn what_a_deletion_makes_durable_reaches_the_history() {
     home.stop().await;
 }
 
-/// Whether a player may submit today.
-async fn may_submit(engine: &Embedded, id: &str) -> bool {
-    let answer = engine.submit(&board(id), vec![points("a", 1)]).await.unwrap().remove(0);
-    match decided(answer) {
-        Ok(_) => true,
-        Err(rejection) => {
-            assert_eq!(rejection, Rejection::TooSoon);
-            false
-        }
-    }
-}
-
-/// That a player had its turn is known from events, and those go with their season.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn once_per_day_holds_when_events_of_the_day_could_be_cleared_away() {
-    let home = InDirectory::new(World::start(), eager());
-    let engine = home.embedded();
-    let hourly = r#""season":"0 * * * *","grace":"0 seconds","keep":"1 season""#;
-    let daily = r#""season":"daily","grace":"5 days","keep":"1 season""#;
-    engine.put_board(&board("free"), definition(&format!("{{{hourly}}}"))).await.unwrap();
-    let once = |json: &str| definition(&format!(r#"{{{json},"once_per":"day"}}"#));
-    engine.put_board(&board("cut"), once(daily)).await.unwrap();
-    pass(&home, 3 * DAY).await;
-    engine.put_board(&board("hours"), once(hourly)).await.unwrap();
-    engine.put_board(&board("closed"), once(hourly)).await.unwrap();
-    for id in ["free", "hours", "closed"] {
-        submit(&*engine, &board(id), points("a", 1)).await.unwrap();
-    }
-    let late = Submission { at: Some(World::start()), ..points("a", 1) };
-    submit(&*engine, &board("cut"), late).await.unwrap();
-    let cut = daily.replace("5 days", "0 seconds");
-    engine.put_board(&board("cut"), once(&cut)).await.unwrap();
-    for _ in 0..2 {
-        engine.close_season(&board("closed"), None).await.unwrap();
-    }
-    advance(&home, 2 * HOUR).await;
-    until("events are cleared away", || events(&engine) <= 3).await;
-    // Time for another round.
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    for id in ["hours", "closed", "cut"] {
-        assert!(!may_submit(&engine, id).await, "{id}");
-    }
-    advance(&home, DAY).await;
-    until("their seasons go", || events(&engine) == 0).await;
-    // Those without players go as well: of 26 hours there are those of today and the last one of yesterday, which has no grace but may
-    // be closed some moments late.
-    let seasons = |id| engine.shared.catalog.read().board(&board(id)).unwrap().seasons.len();
-    until("those of yesterday are gone", || seasons("hours") == 14).await;
-    for id in ["hours", "closed", "cut"] {
-        assert!(may_submit(&engine, id).await, "{id}");
-    }
-    engine.shutdown().await;
-}
-
 /// By a longer window an id goes into a span of time that ends later than those of a shorter one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_event_id_counts_once_after_its_window_was_made_shorter() {
@@ -451,4 +398,50 @@ async fn an_event_id_counts_once_after_its_window_was_made_shorter() {
         home.restart().await;
     }
     home.stop().await;
+}
+
+/// It would be gone at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_board_would_delete_at_once_is_not_imported() {
+    let home = InDirectory::usual();
+    let (engine, id) = (home.engine(), board("b"));
+    let json = r#"{"season":"daily","keep":"10 days","snapshots":{"keep":"5 days"}}"#;
+    engine.put_board(&id, definition(json)).await.unwrap();
+    for (season, kept) in [("2026-11-14", true), ("2026-11-06", true), ("2026-11-03", false)] {
+        let import = engine.import_season(&id, &season.parse().unwrap()).await;
+        let refused = matches!(import, Err(EngineError::PastRetention { setting: "keep", .. }));
+        assert_eq!((import.is_ok(), refused), (kept, !kept), "{season}");
+    }
+    for (date, kept) in [("2026-11-15", true), ("2026-11-11", true), ("2026-11-09", false)] {
+        let import = engine.import_snapshot(&id, date.parse().unwrap()).await;
+        let refused = matches!(import, Err(EngineError::PastRetention { .. }));
+        assert_eq!((import.is_ok(), refused), (kept, !kept), "{date}");
+    }
+    engine.shutdown().await;
+}
+
+/// Their seasons are known by schedule and clock.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn idle_boards_write_nothing_at_midnight() {
+    let home = InDirectory::usual();
+    let engine = home.embedded();
+    for number in 0..100 {
+        let json = r#"{"season":"daily","grace":"0 seconds"}"#;
+        engine.put_board(&board(&format!("b{number}")), definition(json)).await.unwrap();
+    }
+    submit(&*engine, &board("b7"), points("a", 1)).await.unwrap();
+    let log = async || engine.shared.queue.change(Sequencer::seal).await.unwrap().1;
+    let before = log().await;
+    home.clock().advance(Millis(DAY));
+    // The one with a player closes its season, and is done when this is answered.
+    submit(&*engine, &board("b7"), points("a", 1)).await.unwrap();
+    settled(&engine).await;
+    // Closed, in a file, opened, and an event.
+    assert_eq!(log().await - before, 4);
+    let (all, previous) = (StandingRef::CURRENT, StandingRef::PREVIOUS);
+    for (id, which, players) in [("b7", previous.clone(), 1), ("b8", previous, 0), ("b8", all, 0)] {
+        let query = PageQuery { standing: which, limit: 10, ..PageQuery::default() };
+        assert_eq!(engine.page(&board(id), &query).await.unwrap().players, players, "{id}");
+    }
+    engine.shutdown().await;
 }

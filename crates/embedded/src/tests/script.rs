@@ -185,9 +185,9 @@ pub(super) async fn settled(engine: &Embedded) {
     loop {
         let waits = {
             let catalog = engine.shared.catalog.read();
-            let mut seasons = catalog.boards().flat_map(|board| &board.seasons);
+            let mut slots = catalog.boards().flat_map(|board| board.timeline.slots());
             !catalog.pending_snapshots().is_empty()
-                || seasons.any(|s| s.expired || (s.closed.is_some() && s.live().is_some()))
+                || slots.any(|s| s.expired || (s.closed.is_some() && !s.data.is_archived()))
         };
         if !waits {
             return;

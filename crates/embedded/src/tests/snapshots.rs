@@ -242,8 +242,8 @@ async fn missed_dates_are_of_the_seasons_that_they_lie_in() {
     {
         let catalog = machine.engine.shared.catalog.read();
         let board = catalog.board(&board("b")).unwrap();
-        assert!(board.seasons.len() > 10_000, "{}", board.seasons.len());
-        for snapshot in board.snapshots.list() {
+        assert_eq!(board.timeline.slots().len(), 2, "the others have no entries");
+        for snapshot in &board.snapshots {
             let season = board.definition.season_at(snapshot.at).id;
             assert_eq!(*snapshot.season(), season, "{}", snapshot.date);
         }
@@ -302,7 +302,7 @@ async fn a_snapshot_that_cannot_be_read_is_not_left_out() {
     }
     let newest = {
         let catalog = engine.shared.catalog.read();
-        let snapshots = catalog.board(&board("b")).unwrap().snapshots.list();
+        let snapshots = &catalog.board(&board("b")).unwrap().snapshots;
         snapshots.last().unwrap().file().unwrap().name.clone()
     };
     drop(engine);

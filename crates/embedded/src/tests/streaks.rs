@@ -43,7 +43,7 @@ async fn current(engine: &dyn Engine, who: &str) -> u32 {
 /// For each file, oldest first, whether it carries streaks.
 fn carries(engine: &Embedded) -> Vec<bool> {
     let catalog = engine.shared.catalog.read();
-    let seasons = catalog.board(&board("b")).unwrap().seasons.iter();
+    let seasons = catalog.board(&board("b")).unwrap().seasons();
     let files = seasons.filter_map(|season| match &season.rows {
         Rows::Frozen(file) => Some(file.carries),
         Rows::Live(_) => None,

@@ -75,13 +75,15 @@ pub async fn a_submission_to_an_unknown_board_is_an_error(world: &mut World) {
 pub async fn set_scores_overrules_the_rule(world: &mut World) {
     let board = world.board("b", r#"{"rule":"best","max_points":10}"#).await;
     world.submit(&board, "a", 9).await;
+    let submitted = world.now();
     let at = ms("2026-11-03T00:00:00Z");
     world.clock().advance(Millis(1000));
     let named = ScoreRow { user_name: Some(name("Bee")), ..row("b", 500, None) };
     let season = world.engine().set_scores(&board, None, vec![row("a", 3, Some(at)), named]).await;
     assert_eq!(season.unwrap().season.as_str(), "2026-11");
     let a = world.entry(&board, "a").await;
-    assert_eq!((a.row.score, a.row.at, a.updated_at), (score(3), at, world.now()));
+    // A correction is no submission.
+    assert_eq!((a.row.score, a.row.at, a.updated_at), (score(3), at, submitted));
     let b = world.entry(&board, "b").await;
     assert_eq!((b.row.at, b.row.rank.get()), (world.now(), 1));
     assert_eq!(b.row.profile.unwrap().name, Some(name("Bee")));

@@ -21,9 +21,7 @@ macro_rules! conformance_cases {
                 a_condition_on_the_last_update_holds_or_fails,
                 once_per_day_is_a_calendar_day_of_the_zone,
                 once_per_hour_is_a_calendar_hour_of_the_zone,
-                once_per_day_holds_across_seasons_and_counts_submissions_only,
-                once_per_day_holds_for_a_late_event_whose_grace_was_cut_short,
-                once_per_day_holds_after_the_season_was_deleted,
+                once_per_day_is_judged_by_the_entry_and_counts_submissions_only,
             }
             batches {
                 each_line_of_a_batch_stands_alone,

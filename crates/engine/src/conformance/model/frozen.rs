@@ -36,7 +36,6 @@ impl Model {
         self.seen.remove(player);
         for board in self.boards.values_mut() {
             board.ids.retain(|_, remembered| remembered.player != *player);
-            board.accepted.remove(player);
             for season in &mut board.seasons {
                 let entry = season.entries.remove(player);
                 season.streaks.remove(player);

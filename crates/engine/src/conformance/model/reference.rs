@@ -37,14 +37,15 @@ pub(super) struct ModelBoard {
     /// Whether it ever had a goal.
     pub(super) had_goal: bool,
     pub(super) ids: HashMap<EventId, Remembered>,
-    /// When it last accepted a submission of each player.
-    pub(super) accepted: BTreeMap<PlayerId, Millis>,
 }
 
 pub(super) struct ModelSeason {
     pub(super) span: SeasonSpan,
     pub(super) closed: bool,
     pub(super) goal: Option<Score>,
+    /// Whether anything of it is kept: it ever had an entry, was ended by hand or came from elsewhere. Otherwise it exists by schedule
+    /// and clock alone, and has no goal of its own.
+    pub(super) kept: bool,
     pub(super) entries: BTreeMap<PlayerId, Entry>,
     /// Who was erased after it had closed: shown no more, and still in the ranks of the others.
     pub(super) ghosts: BTreeMap<PlayerId, Entry>,
@@ -82,6 +83,7 @@ impl ModelSeason {
             span,
             closed: false,
             goal: None,
+            kept: false,
             entries: BTreeMap::new(),
             ghosts: BTreeMap::new(),
             streaks: BTreeMap::new(),
@@ -137,7 +139,7 @@ impl ModelSeason {
 
     /// The goal that counts.
     pub(super) fn goal(&self, definition: &Board) -> Option<Score> {
-        if self.closed { self.goal } else { definition.goal() }
+        if self.closed && self.kept { self.goal } else { definition.goal() }
     }
 }
 
@@ -151,7 +153,6 @@ impl ModelBoard {
             snapshots: BTreeMap::new(),
             snapshots_through: now,
             ids: HashMap::new(),
-            accepted: BTreeMap::new(),
         }
     }
 
@@ -201,9 +202,10 @@ impl ModelBoard {
         let index = self.current(now);
         let (closed, rest) = self.seasons[index].span.close_at(now);
         let ids = (closed.id.clone(), rest.id.clone());
-        self.seasons[index].span = closed;
+        (self.seasons[index].span, self.seasons[index].kept) = (closed, true);
         self.close_season(index);
-        self.seasons.insert(index + 1, ModelSeason::new(rest));
+        let rest = ModelSeason { kept: true, ..ModelSeason::new(rest) };
+        self.seasons.insert(index + 1, rest);
         ids
     }
 
@@ -246,12 +248,11 @@ impl ModelBoard {
         let season = &mut self.seasons[index];
         let player = &submission.player;
         let before = season.entries.get(player).copied();
-        let last = self.accepted.get(player).copied();
-        let entry = decide(&definition, before, last, submission, at, now)?;
-        self.accepted.insert(player.clone(), now);
+        let entry = decide(&definition, before, submission, at, now)?;
         let previous = before
             .map(|entry| (entry.score, season.rank(&definition, player).expect("it is there")));
         season.entries.insert(player.clone(), entry);
+        season.kept = true;
         let expected = Expected {
             season: season.span.id.clone(),
             score: entry.score,
@@ -275,8 +276,13 @@ impl ModelBoard {
 
     pub(super) fn set(&mut self, player: &PlayerId, score: Score, at: Option<Millis>, now: Millis) {
         let index = self.current(now);
-        let entry = Entry { score, at: at.unwrap_or(now), updated_at: now };
-        self.seasons[index].entries.insert(player.clone(), entry);
+        let at = at.unwrap_or(now);
+        let once = self.definition.once_per().is_some();
+        self.seasons[index].kept = true;
+        let entries = &mut self.seasons[index].entries;
+        let never = if once { Millis::MIN } else { at };
+        let updated_at = entries.get(player).map_or(never, |entry| entry.updated_at);
+        entries.insert(player.clone(), Entry { score, at, updated_at });
     }
 
     pub(super) fn season_named(&mut self, id: &SeasonId) -> Option<&mut ModelSeason> {

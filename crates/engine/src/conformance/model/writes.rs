@@ -228,6 +228,10 @@ impl Run<'_> {
             assert_eq!(answer.unwrap(), rows.len() as u64);
             season.entries.clear();
             season.ghosts.clear();
+            if !season.kept {
+                // It closes with what the board says now.
+                (season.kept, season.goal) = (true, model.definition.goal());
+            }
             for row in rows {
                 let at = row.at.unwrap_or(last);
                 let entry = standings_core::rule::Entry { score: row.score, at, updated_at: at };
