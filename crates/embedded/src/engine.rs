@@ -16,17 +16,18 @@ use standings_core::{
 };
 use tokio::sync::oneshot;
 
-use super::{
+use crate::{
     Embedded, QUEUE_SUBMISSIONS, Shared,
-    found::OpenStanding,
-    import::{Import, Target},
-    keeper::{CaughtUp, Job},
-    mailbox::Reply,
+    operations::{
+        import::{Import, Target},
+        keeper::{CaughtUp, Job},
+        remove,
+    },
     out_of_order,
-    readers::FEW,
+    read::{find::OpenStanding, threads::FEW},
     record::LogRecord,
-    removal,
-    sequencer::{self, Command, Sequencer, changes::Removal},
+    write,
+    write::{Command, Sequencer, changes::Removal, mailbox::Reply},
 };
 use standings_engine::{
     AmongFriends, BackupInfo, BoardStatus, BoardsPage, BoardsQuery, Capabilities, Distribution,
@@ -115,7 +116,7 @@ impl Engine for Embedded {
         let removal = self.shared.queue.change(move |s| s.remove_entry(&id, &which, &who)).await?;
         let Removal::Frozen { board, season } = removal else { return Ok(()) };
         let player = player.clone();
-        self.read_soon(move |shared| removal::remove(shared, board, season, &player)).await
+        self.read_soon(move |shared| remove::remove(shared, board, season, &player)).await
     }
 
     async fn seasons(&self, board: &BoardId, query: &SeasonsQuery) -> Result<SeasonsPage> {
@@ -311,7 +312,7 @@ impl Engine for Embedded {
                 "the history store has failed and takes nothing until a restart",
             ));
         }
-        if self.shared.stopping() { Err(sequencer::stopped()) } else { Ok(()) }
+        if self.shared.stopping() { Err(write::stopped()) } else { Ok(()) }
     }
 
     async fn backup(&self, to: &Path) -> Result<BackupInfo> {
@@ -450,5 +451,5 @@ impl Embedded {
 
 /// The answer of a thread that may have ended without one.
 pub(super) async fn answer<T>(answer: oneshot::Receiver<Result<T>>) -> Result<T> {
-    answer.await.unwrap_or_else(|_| Err(sequencer::stopped()))
+    answer.await.unwrap_or_else(|_| Err(write::stopped()))
 }

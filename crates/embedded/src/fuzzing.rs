@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use crate::{
-    disk::Disk as _,
+    files::{disk::Disk as _, sim_disk::SimDisk},
     log::{DIR, Frame, Log, LogOptions},
     record,
-    sim_disk::SimDisk,
 };
 
 /// Gives bytes to the log's reader three times: as all that there is of a segment, as what follows an intact header, and

@@ -1,8 +1,9 @@
 //! The embedded engine: one process, one data directory, nothing else to run.
 //!
-//! The log comes first ([`log`]); everything else is a view of it with a position: the standings in memory with their
-//! checkpoint ([`checkpoint`]), and the history in fjall ([`history`]). One thread writes ([`sequencer`]), one feeds the
-//! history, three write files and clear away ([`jobs`]); readers use the standings under short locks and never wait for a flush.
+//! The log comes first ([`log`]); everything else is a view of it with a position: the standings in memory with their checkpoint, and the
+//! history in fjall. What may be called from where is said at the top of each folder: `write` is the one thread that changes anything,
+//! `state` what is in memory, `read` the questions, `operations` what takes long on threads of its own, `files`, `log` and `history` the
+//! bytes, `recovery` what reads a directory that no server runs on.
 //!
 //! ```text
 //! data directory
@@ -13,45 +14,22 @@
 //!   history/      fjall
 //! ```
 
-mod backup;
-mod board_state;
-mod catalog;
-mod check;
-mod checkpoint;
-pub mod disk;
 mod engine;
-mod erasures;
 mod files;
-mod found;
-mod freeze;
-mod frozen;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod history;
-mod import;
-mod jobs;
-mod keeper;
-mod live;
 pub mod log;
-mod mailbox;
 mod metrics;
-mod open;
-mod player_reads;
-mod purge;
-mod readers;
-mod reads;
-mod rebuild;
+mod operations;
+mod read;
 mod record;
-mod removal;
-mod rows;
-mod season_reads;
-mod sequencer;
-#[cfg(any(test, feature = "sim"))]
-pub mod sim_disk;
-mod snapshot;
+mod recovery;
+mod state;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::{
     path::PathBuf,
@@ -66,20 +44,23 @@ use std::{
 use parking_lot::{Mutex, RwLock};
 use standings_core::{Millis, limits::EVENT_ID_WINDOW};
 
-use catalog::Catalog;
-pub use check::{CheckReport, OfflineError, check};
-use disk::Disk;
-use frozen::FrozenFiles;
+use files::archive::FrozenFiles;
+pub use files::disk;
+use files::disk::Disk;
+#[cfg(any(test, feature = "sim"))]
+pub use files::sim_disk;
 use history::History;
-use jobs::Jobs;
 use log::LogOptions;
-pub use mailbox::open_mailbox;
 use metrics::Metrics;
-pub use open::OpenError;
-use readers::Readers;
-pub use rebuild::{RebuildReport, rebuild};
+use operations::jobs::Jobs;
+use read::threads::Readers;
 use record::{BoardNo, ErasureNo, FrozenFile, LogRecord};
-use sequencer::{Command, Queue};
+pub use recovery::check::{CheckReport, OfflineError, check};
+pub use recovery::open::OpenError;
+pub use recovery::rebuild::{RebuildReport, rebuild};
+use state::catalog::Catalog;
+pub use write::mailbox::open_mailbox;
+use write::{Command, Queue};
 
 use standings_engine::{Clock, EngineError, Result};
 
@@ -226,7 +207,7 @@ impl Embedded {
     /// Opens a data directory, creating it if there is none, and recovers what it holds. When this returns, ranks are
     /// right.
     pub fn open(options: Options, clock: Arc<dyn Clock>) -> Result<Arc<Self>, OpenError> {
-        open::open(options, clock)
+        recovery::open::open(options, clock)
     }
 
     fn refuse_if_overloaded(&self, submissions: usize) -> Result<()> {
@@ -243,7 +224,7 @@ impl Embedded {
 }
 
 impl Drop for Embedded {
-    /// An engine that is dropped without a [`shutdown`](Engine::shutdown) stops on its own time.
+    /// An engine that is dropped without a [`shutdown`](standings_engine::Engine::shutdown) stops on its own time.
     fn drop(&mut self) {
         if self.threads.lock().take().is_some() {
             self.shared.stopping.store(true, Ordering::Release);

@@ -13,7 +13,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use super::{Shared, catalog::Rows};
+use crate::{Shared, state::catalog::Rows};
 
 /// Counters of the sequencer and the keeper.
 pub(crate) struct Metrics {

@@ -11,7 +11,7 @@ use standings_core::{
     BoardId, EventId, KeyName, Millis, PlayerId, Position, Profile, Score, board::Ties, rule::Entry,
 };
 
-use super::log::Frame;
+use crate::log::Frame;
 use standings_engine::{KeyHash, Role, StreakCount};
 
 /// The number of a board, given once.

@@ -4,8 +4,8 @@ use compact_str::CompactString;
 use fjall::PersistMode;
 use standings_core::{PlayerId, best::Best};
 
-use super::{History, HistoryError, Result};
-use crate::{erasures::Hidden, record::BoardNo};
+use crate::history::{History, HistoryError, Result};
+use crate::{record::BoardNo, state::erasures::Hidden};
 
 /// Rows kept in one batch.
 const BATCH_ROWS: usize = 16_384;

@@ -14,7 +14,7 @@ use std::{
 use fjall::{Guard, Keyspace, OwnedWriteBatch, PersistMode, UserKey};
 use standings_core::{Millis, PlayerId};
 
-use super::{
+use crate::history::{
     History, HistoryError, Result, StoredEvent, bests::board_of, event_key, friends::StoredFriends,
     names::name_key, numbered, season_key, split_event_key, split_season_key,
 };
@@ -388,7 +388,7 @@ impl History {
     pub(crate) fn search(&self, what: &[u8]) -> Result<Vec<String>> {
         let mut found = Vec::new();
         for name in self.db.list_keyspace_names() {
-            let keyspace = self.db.keyspace(&name, super::options)?;
+            let keyspace = self.db.keyspace(&name, crate::history::options)?;
             for guard in keyspace.iter() {
                 let (key, value) = guard.into_inner()?;
                 if [key, value].iter().any(|bytes| bytes.windows(what.len()).any(|p| p == what)) {

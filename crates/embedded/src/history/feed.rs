@@ -9,14 +9,13 @@ use std::{
 use fjall::{OwnedWriteBatch, PersistMode};
 use standings_core::{PlayerId, Profile};
 
-use super::{
+use crate::history::{
     Group, History, HistoryError, Result, StoredEvent,
     clearing::{import_key, removal_key},
     event_key,
     friends::StoredFriends,
     names::name_key,
-    rows,
-    rows::Rows,
+    rows::{self, Rows},
 };
 use crate::record::LogRecord;
 
@@ -230,7 +229,7 @@ impl History {
     /// ended here once it is long.
     fn before_tables(&self) -> Result<()> {
         self.db.persist(PersistMode::SyncAll)?;
-        if self.journaled.load(Ordering::Relaxed) >= super::JOURNAL_BYTES {
+        if self.journaled.load(Ordering::Relaxed) >= crate::history::JOURNAL_BYTES {
             self.meta.rotate_memtable()?;
             self.journaled.store(0, Ordering::Relaxed);
         }

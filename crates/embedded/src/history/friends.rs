@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use serde::{Deserialize, Serialize};
 use standings_core::PlayerId;
 
-use super::{History, Result, numbered};
+use crate::history::{History, Result, numbered};
 use crate::record::LogRecord;
 
 /// A list of friends, and the number of the record that set it: whoever was erased later is to be taken out of it.

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use standings_core::{PlayerId, Profile};
 
-use super::names::name_key;
+use crate::history::names::name_key;
 use crate::record::{Event, LogRecord};
 
 /// Records that were made durable together.

@@ -14,7 +14,7 @@ use fjall::{Database, Keyspace, OwnedWriteBatch};
 use parking_lot::RwLock;
 use standings_core::{EventId, Millis, PlayerId};
 
-use super::{
+use crate::history::{
     History, HistoryError, Recorded, Result, StoredEvent, event_key, options, recorded, rows::Rows,
 };
 use crate::record::{BoardNo, Event};

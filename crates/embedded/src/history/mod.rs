@@ -52,7 +52,7 @@ use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 use standings_core::{EventId, Millis, PlayerId, Profile, Score, decide::Recorded, rule::Entry};
 
-use super::record::{BoardNo, Event, LogRecord, SeasonNo};
+use crate::record::{BoardNo, Event, LogRecord, SeasonNo};
 pub(crate) use clearing::Present;
 pub(crate) use group::Group;
 use ids::Ids;

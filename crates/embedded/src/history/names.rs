@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use standings_core::{Name, PlayerId, name::fold};
 
-use super::{History, HistoryError, Result, tail::Waiting};
+use crate::history::{History, HistoryError, Result, tail::Waiting};
 use standings_engine::{NameQuery, NamedPlayer};
 
 /// Names hold no control characters, so a zero byte ends one.

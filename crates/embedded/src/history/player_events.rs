@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use standings_core::PlayerId;
 
-use super::{History, Result, StoredEvent, event_key, split_event_key, tail::Groups};
+use crate::history::{History, Result, StoredEvent, event_key, split_event_key, tail::Groups};
 use crate::record::BoardNo;
 
 /// An event with its board and its number.

@@ -8,7 +8,7 @@ use std::sync::{Arc, atomic::Ordering};
 
 use standings_core::{Name, PlayerId, Profile};
 
-use super::{Group, History, Result, tail::Waiting};
+use crate::history::{Group, History, Result, tail::Waiting};
 use crate::record::LogRecord;
 
 /// Of more profiles than these, read at once, none stays in the cache: the top hundred is looked at again, a thousand rows are paged

@@ -7,7 +7,7 @@
 use fjall::{Keyspace, OwnedWriteBatch};
 use serde::Serialize;
 
-use super::Result;
+use crate::history::Result;
 
 /// From so many rows on they become a table of their own. Many small tables would cost more in merging than they save.
 /// So few in tests that they meet both ways.

@@ -9,7 +9,7 @@ use std::{
 
 use standings_core::{EventId, PlayerId, Profile};
 
-use super::{Group, Recorded, recorded};
+use crate::history::{Group, Recorded, recorded};
 use crate::record::{BoardNo, LogRecord};
 
 /// Acknowledged records that the store does not have yet, oldest first, and what reads need to find among them.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::sim_disk::{Failure, SimDisk, Survive};
+use crate::files::sim_disk::{Failure, SimDisk, Survive};
 
 #[derive(Debug, Clone, Copy)]
 enum Step {

@@ -42,7 +42,7 @@ pub enum LogError {
     Short {
         /// The first record that the log does not have.
         next_seq: u64,
-        /// As in [`LogOptions`](super::LogOptions).
+        /// As in [`LogOptions`](crate::log::LogOptions).
         must_reach: u64,
     },
     /// The records asked for have been dropped.
@@ -57,7 +57,7 @@ pub enum LogError {
     #[error(
         "{file}: has format version {version}, and this build reads version {} only. Export the \
          boards with the build that wrote them, and import them anew into an empty data directory",
-        super::format::VERSION
+        crate::log::format::VERSION
     )]
     OtherVersion {
         /// The segment.

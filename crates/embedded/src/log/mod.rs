@@ -102,7 +102,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::disk::{Disk, DiskFile};
+use crate::files::disk::{Disk, DiskFile};
 pub use error::{LogError, WriteError};
 pub use format::Frame;
 use format::{SEGMENT_HEADER, SegmentHeader};

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use super::error::LogError;
-use super::format::{self, SEGMENT_HEADER, SegmentHeader, VERSION, Valid};
-use super::{DIR, LogOptions, Repair, Segment};
-use crate::disk::{Disk, DiskFile};
+use crate::files::disk::{Disk, DiskFile};
+use crate::log::error::LogError;
+use crate::log::format::{self, SEGMENT_HEADER, SegmentHeader, VERSION, Valid};
+use crate::log::{DIR, LogOptions, Repair, Segment};
 
 /// A log as it was found. Everything that can be refused has been when this exists.
 pub(super) struct Survey {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::Segment;
-use super::error::LogError;
-use super::format::{self, Frame, SEGMENT_HEADER, SegmentHeader};
-use super::open::{read_header, segment_path};
-use crate::disk::Disk;
+use crate::files::disk::Disk;
+use crate::log::Segment;
+use crate::log::error::LogError;
+use crate::log::format::{self, Frame, SEGMENT_HEADER, SegmentHeader};
+use crate::log::open::{read_header, segment_path};
 
 /// The frames from some record on, up to where the log ended when the reader was made. It is
 /// independent of the log: another thread may go on appending.

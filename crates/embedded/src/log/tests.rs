@@ -3,10 +3,10 @@
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use super::format::{FRAME_HEADER, SEGMENT_HEADER, SegmentHeader};
 use super::*;
-use crate::disk::RealDisk;
-use crate::sim_disk::{Failure, SimDisk, Survive};
+use crate::files::disk::RealDisk;
+use crate::files::sim_disk::{Failure, SimDisk, Survive};
+use crate::log::format::{FRAME_HEADER, SEGMENT_HEADER, SegmentHeader};
 
 const FIRST: &str = "log/00000000000000000001.log";
 const SMALL: LogOptions =

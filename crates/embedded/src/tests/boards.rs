@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use standings_core::{BoardId, Millis};
 
-use super::kit::{InDirectory, board, definition, points};
+use crate::tests::kit::{InDirectory, board, definition, points};
 use crate::{Embedded, Options};
 use standings_engine::{
     BoardsQuery, Engine,

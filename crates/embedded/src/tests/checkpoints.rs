@@ -11,14 +11,12 @@ use std::{
 use parking_lot::RwLock;
 use standings_core::{IndexRecord as Row, Millis, Position, SortKey, timeline::Transition};
 
-use super::kit::{board, definition, player};
+use crate::tests::kit::{board, definition, player};
 use crate::{
-    catalog::Catalog,
-    checkpoint::{self, View},
-    disk::Disk,
-    live::Live,
+    files::{disk::Disk, sim_disk::SimDisk},
+    operations::checkpoint::{self, View},
     record::LogRecord,
-    sim_disk::SimDisk,
+    state::{catalog::Catalog, live::Live},
 };
 use standings_engine::conformance::model::Random;
 

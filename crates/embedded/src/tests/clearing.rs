@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::{
+use crate::tests::{
     erasure::purged,
     kit::{InDirectory, board, definition, directory, event, player, points, standing, submit},
     retention::{eager, until},
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Embedded, Options, check,
-    disk::{Disk, DiskFile, FileEntry, RealDisk},
+    files::disk::{Disk, DiskFile, FileEntry, RealDisk},
     rebuild,
 };
 use standings_core::Millis;

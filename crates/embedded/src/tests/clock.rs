@@ -7,7 +7,9 @@ use std::{
 
 use standings_core::{BoardId, Millis, rule::Rejection};
 
-use super::kit::{InDirectory, board, definition, event, points, standing, submit, times, tried};
+use crate::tests::kit::{
+    InDirectory, board, definition, event, points, standing, submit, times, tried,
+};
 use crate::{
     Options, check, rebuild,
     record::{LogRecord, Transition},

@@ -2,8 +2,8 @@
 
 use standings_core::Millis;
 
-use super::kit::InDirectory;
 use crate::Options;
+use crate::tests::kit::InDirectory;
 use standings_engine::conformance::Fixture;
 
 #[expect(clippy::unused_async, reason = "other engines connect to something")]

@@ -5,17 +5,19 @@ use std::{path::Path, sync::Arc};
 use standings_core::{Millis, limits::EVENT_ID_WINDOW, rule::Rejection};
 use tempfile::TempDir;
 
-use super::{
+use crate::tests::{
     kit::{board, definition, directory, event, standing, submit, times, tried},
     retention::until,
     script::{Keep, Step, Write, everything, script, settled},
 };
 use crate::{
     Durability, Embedded, OpenError, Options,
-    checkpoint::{self, View},
-    disk::Disk as _,
-    open::recover,
-    sim_disk::{Failure, SimDisk, Survive},
+    files::{
+        disk::Disk as _,
+        sim_disk::{Failure, SimDisk, Survive},
+    },
+    operations::checkpoint::{self, View},
+    recovery::open::recover,
 };
 use standings_engine::{
     Clock as _, Engine, EngineError, ManualClock, SeasonRef, StandingRef,
@@ -297,7 +299,7 @@ async fn with_an_interval_a_power_cut_leaves_every_closed_season_readable() {
         }
         engine.close_season(&id, None).await.unwrap();
         for who in ["a", "b"] {
-            let who = super::kit::player(who);
+            let who = crate::tests::kit::player(who);
             engine.remove_entry(&id, &SeasonRef::Previous, &who).await.unwrap();
         }
         engine.delete_board(&id).await.unwrap();

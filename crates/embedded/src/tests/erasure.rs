@@ -7,13 +7,13 @@ use std::{
 
 use standings_core::{LocalDate, Millis, Name, Profile};
 
-use super::{
+use crate::tests::{
     crash::copy,
     kit::{InDirectory, NoRoom, board, definition, directory, event, player, points, submit},
     retention::{eager, until},
     script::{everything, row, settled},
 };
-use crate::{Embedded, Options, check, disk::RealDisk, rebuild};
+use crate::{Embedded, Options, check, files::disk::RealDisk, rebuild};
 use standings_engine::{
     Engine, ManualClock, PageQuery, SeasonRef, SnapshotRef, StandingRef,
     conformance::{Fixture as _, World},

@@ -4,10 +4,10 @@ use std::{io::ErrorKind, sync::Arc, time::Duration};
 
 use standings_core::Millis;
 
-use super::kit::{board, definition, directory, event, player, points, standing, submit};
+use crate::tests::kit::{board, definition, directory, event, player, points, standing, submit};
 use crate::{
     Durability, Embedded, Options,
-    sim_disk::{Failure, SimDisk, Survive},
+    files::sim_disk::{Failure, SimDisk, Survive},
 };
 use standings_engine::{
     BoardsQuery, Engine, EngineError, ManualClock, SeasonRef, StandingRef, conformance::World,
@@ -52,7 +52,7 @@ impl Rig {
 }
 
 fn open(disk: &SimDisk, dir: &std::path::Path, clock: &Arc<ManualClock>) -> Arc<Embedded> {
-    let disk = Some(Arc::new(disk.clone()) as Arc<dyn crate::disk::Disk>);
+    let disk = Some(Arc::new(disk.clone()) as Arc<dyn crate::files::disk::Disk>);
     let options = Options { dir: dir.to_owned(), disk, ..Options::default() };
     Embedded::open(options, clock.clone()).unwrap()
 }
@@ -294,7 +294,7 @@ async fn an_import_whose_outcome_is_unknown_does_not_lose_its_file() {
         rig.disk.fail_at(rig.disk.operations() + operation, Failure::Error(ErrorKind::Other));
         let season = standings_core::SeasonId::parse("2026-10-01").unwrap();
         let mut import = rig.engine.import_season(&board("b"), &season).await.unwrap();
-        import.rows(vec![super::script::row(&("i", 4))]).await.unwrap();
+        import.rows(vec![crate::tests::script::row(&("i", 4))]).await.unwrap();
         let done = import.finish().await.map(|imported| imported.players);
         let rig = rig.reopen(Survive::Everything).await;
         let standing = StandingRef::from(SeasonRef::Id(season));

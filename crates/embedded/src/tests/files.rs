@@ -7,7 +7,7 @@ use std::{
 
 use standings_core::{BoardId, Millis};
 
-use super::{
+use crate::tests::{
     crash::copy,
     kit::{InDirectory, board, definition, directory, event, player, points, standing, submit},
     retention::until,

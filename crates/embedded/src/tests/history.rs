@@ -2,7 +2,7 @@
 
 use standings_core::{Millis, PlayerId};
 
-use super::kit::{InDirectory, board, definition, event, player, points, submit};
+use crate::tests::kit::{InDirectory, board, definition, event, player, points, submit};
 use crate::{check, rebuild};
 use standings_engine::{Engine, EventsQuery, conformance::Fixture as _};
 

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::{
     Embedded, Options,
-    disk::{Disk, DiskFile, FileEntry},
+    files::disk::{Disk, DiskFile, FileEntry},
 };
 use standings_engine::{
     Engine, ManualClock, PageQuery, Receipt, Result, StandingRef,

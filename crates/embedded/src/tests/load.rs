@@ -11,7 +11,7 @@ use std::{
 
 use standings_core::{BoardId, Millis};
 
-use super::kit::{InDirectory, board, definition, event, player, points, standing, submit};
+use crate::tests::kit::{InDirectory, board, definition, event, player, points, standing, submit};
 use crate::{Options, rebuild};
 use standings_engine::{
     BoardsQuery, Engine, EngineError, SeasonRef, SeasonsQuery, StandingRef,

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use standings_core::{Name, rule::Submission};
 use tokio::{task::JoinHandle, time::timeout};
 
-use super::kit::{InDirectory, board, definition, player, points, submit};
-use crate::{Embedded, readers};
+use crate::tests::kit::{InDirectory, board, definition, player, points, submit};
+use crate::{Embedded, read::threads};
 use standings_engine::{Engine, EngineError, Page, PageQuery, Receipt, Result, Row, StandingRef};
 
 /// Far more than anything in memory takes, and less than the store is held up for.
@@ -78,7 +78,7 @@ async fn more_slow_reads_than_may_wait_are_refused_and_others_are_not() {
     let mut home = named(40).await;
     let engine = home.embedded();
     let gate = engine.shared.history.gate.write();
-    let pages: Vec<_> = (0..readers::MOST).map(|_| page(&engine, 40)).collect();
+    let pages: Vec<_> = (0..threads::MOST).map(|_| page(&engine, 40)).collect();
     tokio::task::yield_now().await;
     let refused = page(&engine, 40).await.unwrap();
     assert!(matches!(refused, Err(EngineError::Overloaded { .. })), "{refused:?}");
@@ -98,13 +98,13 @@ async fn a_slow_read_waits_a_bounded_time_for_its_turn() {
     let mut home = named(40).await;
     let engine = home.embedded();
     let gate = engine.shared.history.gate.write();
-    let running: Vec<_> = (0..readers::RUNNING).map(|_| page(&engine, 40)).collect();
+    let running: Vec<_> = (0..threads::RUNNING).map(|_| page(&engine, 40)).collect();
     tokio::task::yield_now().await;
     let waiting = page(&engine, 40);
     tokio::task::yield_now().await;
     tokio::time::pause();
     // And what timers are late by.
-    tokio::time::advance(readers::PATIENCE + Duration::from_secs(1)).await;
+    tokio::time::advance(threads::PATIENCE + Duration::from_secs(1)).await;
     let refused = waiting.await.unwrap();
     tokio::time::resume();
     assert!(matches!(refused, Err(EngineError::Overloaded { .. })), "{refused:?}");
@@ -122,7 +122,7 @@ async fn reads_that_take_long_do_not_hold_up_those_of_one_standing() {
     let mut home = named(40).await;
     let engine = home.embedded();
     let gate = engine.shared.history.gate.write();
-    let long: Vec<_> = (0..2 * readers::RUNNING)
+    let long: Vec<_> = (0..2 * threads::RUNNING)
         .map(|_| {
             let engine = Arc::clone(&engine);
             tokio::spawn(async move { engine.player(&player("p030"), 10).await })

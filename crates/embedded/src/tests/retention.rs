@@ -8,13 +8,13 @@ use std::{
 
 use standings_core::Millis;
 
-use super::{
+use crate::tests::{
     kit::{InDirectory, board, definition, event, player, points, submit},
     script::settled,
 };
 use crate::{
-    Durability, Embedded, Options, check, import::Target, rebuild, record::FrozenFile,
-    sequencer::Sequencer,
+    Durability, Embedded, Options, check, operations::import::Target, rebuild, record::FrozenFile,
+    write::Sequencer,
 };
 use standings_engine::{
     Engine, EngineError, PageQuery, PlayerSeasonsQuery, StandingRef,
@@ -83,7 +83,7 @@ async fn dropped_seasons_and_deleted_boards_give_back_their_space_and_leave_the_
             let batch = (0..50).map(|n| points(&format!("p{n}"), 100 - day)).collect();
             home.engine().submit(&board(id), batch).await.unwrap();
         }
-        let set = vec![super::script::row(&("set", 5))];
+        let set = vec![crate::tests::script::row(&("set", 5))];
         home.engine().set_scores(&board("b"), None, set).await.unwrap();
         pass(&home, DAY).await;
     }

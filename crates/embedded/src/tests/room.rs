@@ -5,8 +5,8 @@ use standings_core::{
     rule::{Rejection, Submission},
 };
 
-use super::kit::{InDirectory, board, definition, event, player, points, standing, submit};
 use crate::Options;
+use crate::tests::kit::{InDirectory, board, definition, event, player, points, standing, submit};
 use standings_engine::{
     EngineError, ScoreRow, SeasonRef, StandingRef,
     conformance::{Fixture as _, World, decided},

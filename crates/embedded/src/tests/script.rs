@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use standings_core::{KeyName, Millis, Name, Profile, Score, SeasonId};
 
-use super::kit::{board, definition, event, player, points};
 use crate::Embedded;
+use crate::tests::kit::{board, definition, event, player, points};
 use standings_engine::{
     BoardsQuery, Engine, EventsQuery, KeyHash, NameQuery, PageQuery, PlayerSeasonsQuery,
     PlayerSnapshotsQuery, Result, Role, ScoreRow, SeasonRef, SeasonsQuery, SnapshotRef,

@@ -5,15 +5,17 @@ use std::{sync::Arc, time::Duration};
 use standings_core::{LocalDate, Millis, Name, Profile};
 use tempfile::TempDir;
 
-use super::{
+use crate::tests::{
     kit::{InDirectory, NoRoom, board, definition, directory, player, points, standing, submit},
     retention::until,
     script::{everything, settled},
 };
 use crate::{
     Embedded, Options,
-    disk::Disk as _,
-    sim_disk::{Failure, SimDisk, Survive},
+    files::{
+        disk::Disk as _,
+        sim_disk::{Failure, SimDisk, Survive},
+    },
 };
 use standings_engine::{
     Engine, EngineError, ManualClock, PageQuery, PlayerSnapshotsQuery, SnapshotRef, SnapshotsQuery,
@@ -91,7 +93,7 @@ fn open(
     clock: &Arc<ManualClock>,
     options: &Options,
 ) -> Arc<Embedded> {
-    let disk = Some(Arc::new(disk.clone()) as Arc<dyn crate::disk::Disk>);
+    let disk = Some(Arc::new(disk.clone()) as Arc<dyn crate::files::disk::Disk>);
     let options = Options { dir: dir.path().to_owned(), disk, ..options.clone() };
     Embedded::open(options, clock.clone()).unwrap()
 }
@@ -297,7 +299,7 @@ async fn a_snapshot_that_cannot_be_read_is_not_left_out() {
     for date in ["2026-11-01", "2026-11-02", "2026-11-03"] {
         let date = LocalDate::parse(date).unwrap();
         let mut import = engine.import_snapshot(&board("b"), date).await.unwrap();
-        import.rows(vec![super::script::row(&("a", 1))]).await.unwrap();
+        import.rows(vec![crate::tests::script::row(&("a", 1))]).await.unwrap();
         import.finish().await.unwrap();
     }
     let newest = {

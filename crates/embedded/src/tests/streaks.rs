@@ -2,12 +2,12 @@
 
 use standings_core::Millis;
 
-use super::{
+use crate::tests::{
     kit::{InDirectory, board, definition, player, points, submit},
     retention::{eager, until},
     script::settled,
 };
-use crate::{Embedded, catalog::Rows};
+use crate::{Embedded, state::catalog::Rows};
 use standings_engine::{
     Engine, PlayerSeasonsQuery, SeasonRef,
     conformance::{Fixture as _, World},
