@@ -188,7 +188,9 @@ impl<T> Timeline<T> {
         if season.span.starts_at > now {
             return Err(NotPlaced::Unknown);
         }
-        if season.state(board, now) != SeasonState::Closed {
+        // One from before the board has taken nothing, so that it has no grace either.
+        let older = season.span.ends_at <= self.begins;
+        if !older && season.state(board, now) != SeasonState::Closed {
             return Err(NotPlaced::Open);
         }
         if !self.is_kept(board, &season, now) {

@@ -240,13 +240,15 @@ fn an_import_goes_to_a_season_that_is_over_and_kept() {
 
 #[test]
 fn a_season_older_than_the_board_may_come_from_elsewhere_and_leaves_a_gap() {
-    let board = daily(r#","keep":"forever""#);
+    let board = daily(r#","keep":"forever","grace":"31 days""#);
     let mut timeline: Timeline<()> = Timeline::new(&board, Millis(START));
     let now = Millis(START);
-    let placed = timeline.place_import(&board, &id("2026-10-01"), now).unwrap();
-    take(&mut timeline, &placed.transitions);
+    for older in ["2026-10-01", "2026-11-13"] {
+        let placed = timeline.place_import(&board, &id(older), now).unwrap();
+        take(&mut timeline, &placed.transitions);
+    }
     let ids: Vec<_> = timeline.begun(&board, now).map(|s| s.span.id.to_string()).collect();
-    assert_eq!(ids, ["2026-11-15", "2026-10-01"]);
+    assert_eq!(ids, ["2026-11-15", "2026-11-13", "2026-10-01"]);
 }
 
 #[test]
