@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 # Parts of the benchmark, in order. None runs beside another: they share the machine with what they measure.
-BENCHES := index http named restart scale history soak
+BENCHES := index http named restart scale history midnight soak
 EXAMPLES := tournament puzzle-game role-playing-bot commit-challenge
 
 .PHONY: help run test test-faults fuzz fuzz-api bench bench-build $(BENCHES:%=bench-%) bench-sql bench-docs examples $(EXAMPLES:%=example-%) lint lint-deps fmt

@@ -11,10 +11,11 @@ use crate::{
 };
 
 /// The parts, in the order in which they run.
-pub const PARTS: [&str; 7] = ["index", "http", "named", "restart", "scale", "history", "soak"];
+pub const PARTS: [&str; 8] =
+    ["index", "http", "named", "restart", "scale", "history", "midnight", "soak"];
 
 /// The rows: the name by which figures refer to it, what it is, and the part that measures it.
-pub const ROWS: [(&str, &str, &str); 20] = [
+pub const ROWS: [(&str, &str, &str); 21] = [
     ("memory", "memory per player, everything included, 24 hex digits as id", "restart"),
     ("memory-text", "the same, ids that do not pack (any 24 bytes)", "restart"),
     ("update", "one score update inside the engine, without the flush", "index"),
@@ -29,6 +30,11 @@ pub const ROWS: [(&str, &str, &str); 20] = [
     ("reads-under-writes", "reads while 20,000 scores a second are written", "http"),
     ("paging", "submissions while four anonymous clients page through players with names", "named"),
     ("freeze", "closing a season, daily snapshot: no submission waits over 50 ms", "history"),
+    (
+        "midnight",
+        "100,000 boards whose seasons end at once: no submission and no read waits over 50 ms",
+        "midnight",
+    ),
     ("restart", "restart until ready", "restart"),
     ("load", "load through `import`", "restart"),
     ("sql", "the same questions to MariaDB and PostgreSQL (for the table only)", "sql"),
