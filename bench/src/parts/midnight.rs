@@ -55,7 +55,7 @@ const BEFORE: Duration = Duration::from_secs(30);
 const MAKERS: u64 = 16;
 /// The most time that may have to be left for making a thousand boards.
 const MAKING: Duration = Duration::from_secs(6);
-/// Longer than this nobody should wait.
+/// No request should wait longer than this.
 const MOST_MILLIS: f64 = 50.0;
 
 /// Measures, and writes the report.

@@ -1,4 +1,4 @@
-//! Official ranks: those of a snapshot that count, whoever else is in it.
+//! Official ranks: those of a snapshot that count, whatever other rows it has.
 
 use crate::rank::Rank;
 

@@ -46,7 +46,7 @@ pub struct Fate {
 pub enum Outcome {
     /// It has its effect and is answered.
     Answered,
-    /// It has no effect, and the caller is told.
+    /// It has no effect, and the caller learns of it.
     Refused(Fault),
     /// It has its effect, and the answer is lost.
     Lost,

@@ -117,7 +117,7 @@ pub async fn pieces_are_written_in_any_order_and_again<S: Archive>(store: &Cut<S
     assert_eq!(read(store, ARCHIVE, &probes).await, expected(&rows, &probes).replies);
 }
 
-/// Nobody was on it.
+/// No player was on it.
 pub async fn one_without_rows_is_empty<S: Archive>(store: &Cut<S>) {
     let probes = probes(&rows(1));
     assert_eq!(read(store, ARCHIVE, &probes).await, expected(&[], &probes).replies);

@@ -18,9 +18,9 @@ pub type Cut<S> = Wrapped<S, Cuts>;
 pub enum How {
     /// It is carried out, and the answer is lost.
     Lost,
-    /// It is not carried out, and the caller is told.
+    /// It is not carried out, and the caller learns of it.
     Refused,
-    /// It is carried out, and once more before the caller is told what came of the first.
+    /// It is carried out, and once more before the caller learns what came of the first.
     Twice,
 }
 

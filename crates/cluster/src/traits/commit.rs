@@ -16,7 +16,7 @@ pub enum ItemKey {
     Profile(PlayerId),
     /// The friends.
     Friends(PlayerId),
-    /// The player's own row, which says nothing. Whoever erases the player gives it a new version, and whoever begins an entry
+    /// The player's own row, which says nothing. An erasure gives it a new version, and a write that begins an entry
     /// names the version: so none that was begun before the erasure is stored after it.
     Player(PlayerId),
 }

@@ -20,7 +20,7 @@ pub struct Needs {
     pub since: Half,
 }
 
-/// What it is told, in the order of the questions.
+/// The answers, in the order of the questions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// The epoch that the board's fence on the shard names; 0 where there is no fence yet.

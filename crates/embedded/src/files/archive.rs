@@ -221,7 +221,7 @@ pub(crate) struct Frozen {
     total: i128,
     /// The tie rule that holds in it.
     pub(crate) ties: Ties,
-    /// The places of players who were taken off it: they show nobody.
+    /// The places of players who were taken off it: they show no player.
     removed: Vec<u64>,
     /// The rows of players who were erased since, as far as someone has asked, by the number of the erasure.
     erased: Mutex<BTreeMap<ErasureNo, Option<ErasedRow>>>,
@@ -585,7 +585,7 @@ impl FrozenFiles {
         self.open.get_or_insert_with(&key(file), open)
     }
 
-    /// Closes a file of which other places count now, or which is removed: whoever reads it goes on.
+    /// Closes a file of which other places count now, or which is removed: a reader that has it open goes on.
     pub(crate) fn close(&self, file: &FrozenFile) {
         self.open.remove(&key(file));
     }
@@ -661,7 +661,7 @@ mod tests {
         let hidden = Hidden::since(&Arc::new(erasures), 5).unwrap();
         for damaged in [false, true] {
             if damaged {
-                // Whoever looks into the table of players again finds nobody.
+                // A later look into the table of players finds none.
                 let slots_at = frozen.parts()[1];
                 disk.open(&format!("{DIR}/f")).unwrap().write_at(&[0; 16], slots_at).unwrap();
                 assert!(frozen.row_of("a").unwrap().is_none());

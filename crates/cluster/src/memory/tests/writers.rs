@@ -191,7 +191,7 @@ impl Server {
         }
     }
 
-    /// Whoever was shown is there, if it answers.
+    /// Each player that was shown is there, if it answers.
     async fn read(&self) {
         let shown = self.shared.shown.lock().clone();
         let probes: Vec<_> = shown.keys().cloned().map(Probe::Find).collect();
