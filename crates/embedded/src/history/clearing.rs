@@ -1,6 +1,6 @@
 //! Clearing away what is past its time, for good.
 //!
-//! What goes is removed key by key, in batches that hold nobody up. A season's events are found by its players, whom its file lists
+//! What goes is removed key by key, in batches that hold up no other work. A season's events are found by its players, whom its file lists
 //! (with those who were taken off it, whom `removals` lists), so clearing one costs in proportion to what it had. Deleted boards
 //! leave no such list: for them everything is walked through once, in pieces. Space comes back as the store merges.
 //!

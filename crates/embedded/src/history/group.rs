@@ -20,7 +20,7 @@ pub(crate) struct Group {
     notable: bool,
     /// Whether any of it changes a profile.
     pub(super) profiles: bool,
-    /// The keys of the names that its profiles give, each with the place of its record: folded here, where nobody waits for it.
+    /// The keys of the names that its profiles give, each with the place of its record: folded here, where no caller waits.
     names: Vec<(usize, Arc<[u8]>)>,
     /// A hash of the player of each event, 0 of other records; made when someone first looks for a player's events.
     players: OnceLock<Box<[u32]>>,

@@ -191,6 +191,6 @@ pub(crate) fn rewrite(
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
     Row,
-    /// Nobody is told who it was.
+    /// Its name is not given out.
     Place,
 }

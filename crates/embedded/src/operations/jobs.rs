@@ -1,6 +1,6 @@
 //! The three threads that work in the background, and which job goes to which.
 //!
-//! Whoever asked for a small file waits for its thread, so nothing long is ever in front of it. What is long but must not wait
+//! The caller of a small file waits for its thread, so nothing long is ever in front of it. What is long but must not wait
 //! either, a checkpoint or a large season, is apart from what may take as long as it likes: clearing away, and copies of everything. Each
 //! thread takes its jobs in order.
 

@@ -65,7 +65,7 @@ pub(crate) struct Freeze {
     pub(crate) rows: u64,
     /// The name of the file, never used before.
     pub(crate) name: String,
-    /// Whoever waits for it is told the number of players, or that it is not written yet.
+    /// The caller that waits gets the number of players, or that it is not written yet.
     pub(crate) reply: Option<oneshot::Sender<u64>>,
 }
 
@@ -177,7 +177,7 @@ fn freeze(shared: &Arc<Shared>, mut standing: Freeze) -> Option<Freeze> {
             if let (Some(reply), Some(players)) = (standing.reply.take(), written) {
                 let _ = reply.send(players);
             }
-            // The last handle on a large standing goes here, where it keeps nobody waiting.
+            // The last handle on a large standing goes here, where no caller waits.
             None
         }
         Err(error) => {

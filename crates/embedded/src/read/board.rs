@@ -109,7 +109,7 @@ impl Shared {
         Ok(PlayerInfo { player: player.clone(), profile, entries, exactness: Exactness::Exact })
     }
 
-    /// Reads the history, and turns what went wrong into what a client is told.
+    /// Reads the history, and turns what went wrong into an error for the client.
     pub(crate) fn read_history<T>(
         &self,
         read: impl FnOnce(&crate::history::History) -> std::result::Result<T, HistoryError>,

@@ -119,7 +119,7 @@ impl Shared {
             }
             let current = state.current(now);
             if current.no.is_none() {
-                // Nobody has an entry, but a season between it and the one before breaks streaks.
+                // No player has an entry, but a season between it and the one before breaks streaks.
                 let found = state.found_season(&catalog, &current, now);
                 seasons.push(Visited { found, shown: false, carries: false, season: current });
             }
@@ -263,7 +263,7 @@ impl Shared {
     }
 }
 
-/// A season that a player's past is told from.
+/// A season of a player's past.
 struct Visited {
     season: Season,
     found: Found,

@@ -63,7 +63,7 @@ pub(crate) struct Hidden {
 }
 
 impl Hidden {
-    /// Nobody, where none was erased since.
+    /// No player, where none was erased since.
     pub(crate) fn since(erasures: &Arc<Erasures>, since: ErasureNo) -> Option<Self> {
         let any = erasures.players.range(since..).next().is_some();
         any.then(|| Self { erasures: Arc::clone(erasures), since })

@@ -1,4 +1,4 @@
-//! Clearing away costs what goes, and nobody waits for it.
+//! Clearing away costs what goes, and no caller waits for it.
 
 use std::{
     io,
